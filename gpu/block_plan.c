@@ -71,8 +71,9 @@ static struct live_level level_of(size_t block, size_t period)
     return level;
 }
 
-/* Of one block, in products of one bin. Spectra and window: see live_ladder.h; while a partition
- * is transformed, share by share, the oldest one of the job before the last is needed still. */
+/* The cost of one block, in products of one bin. Spectra and window: see live_ladder.h; while a
+ * partition is transformed, share by share, the oldest one of the job before the last is needed
+ * still. */
 static double complete(struct live_ladder *ladder, size_t taps)
 {
     double cost = 0;

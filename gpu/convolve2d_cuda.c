@@ -1,10 +1,9 @@
 /* Pictures on a GPU: the rows of all channels are copied in one piece, through pinned memory, to
  * the kernel "register" and back. The CPU takes over permanently if the GPU fails and, live, for a
  * call that finds the GPU busy with another picture (constant memory holds one mask). */
-#include "convolve/backend_cost.h"
 #include "convolve/convolve2d.h"
+#include "convolve/convolver_choice.h"
 #include "gpu/convolver_cuda.h"
-#include "gpu/fault.h"
 #include "gpu/gpu.h"
 #include "gpu/kernel2d.h"
 

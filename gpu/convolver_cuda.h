@@ -3,7 +3,7 @@
 #ifndef HALO_GPU_CONVOLVER_CUDA_H
 #define HALO_GPU_CONVOLVER_CUDA_H
 
-#include "convolve/convolver.h"
+#include "convolve/convolver_backend.h"
 
 extern const struct convolver_backend convolver_cuda_batch;
 extern const struct convolver_backend convolver_cuda_live;

@@ -1,3 +1,252 @@
+/* The double-precision variant of the backend "cuda". */
+#include "base/laps.h"
+#include "gpu/convolver_cuda.h"
+#include "gpu/cufft_library.h"
+#include "gpu/double_kernels.h"
+#include "gpu/gpu.h"
+#include "gpu/upload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RETURNS_MOST = 16 }; /* parts of a block that are copied while the next returns */
+
+/* Pinned memory for a block, row after row, in the precision of the chain: either array is NULL. */
+struct gpu_rows {
+    char *pinned;
+    float **single;
+    double **in_double;
+};
+
+struct gpu_double_mask {
+    struct gpu_double_mask *next; /* in the list of spare masks */
+    size_t columns, outputs, path_count;
+    double2 *forms; /* device: columns x bins; these and the following */
+    unsigned *first;
+    uint2 *paths;
+};
+
+struct gpu_double {
+    struct convolver_shape shape;
+    struct double_plan plan;
+    int device;
+    const struct cufft_library *library;
+    cufftHandle forward, inverse; /* of a batch of chunks of all inputs, or outputs */
+    cufftHandle columns;          /* of `together` columns of a mask; control thread */
+    size_t together;
+    struct gpu_upload upload; /* of masks; control thread */
+    cudaStream_t work, control;
+    size_t stride;               /* frames of an input: history and block, up to the last chunk */
+    size_t now;                  /* which rows hold the newest block */
+    double *rows[2];             /* device: inputs x stride; these and the following */
+    double *samples;             /* the larger of inputs and outputs x batch x fft */
+    double2 *in_bins, *out_bins; /* inputs and outputs x batch x bins */
+    float *sent;                 /* inputs x block, in single precision */
+    void *out;                   /* outputs x block samples */
+    double *taps;                /* together x taps, of a mask; control thread */
+    double *padded;              /* together x fft; control thread */
+    struct gpu_rows staged_in;   /* of the inputs */
+    struct gpu_rows staged_out;
+    cudaEvent_t returned[RETURNS_MOST];
+    struct gpu_double_mask *spare; /* freed with the convolver: freeing synchronises the device */
+    uint64_t steps;
+    struct fault fault;
+    cudaError_t error; /* the first in a step */
+};
+
+/* Who shares its copies: in files alone. In a live stream masks are prepared beside the step, which
+ * takes no lock. */
+static inline struct workers *double_workers(const struct gpu_double *gpu)
+{
+    return gpu->shape.live ? NULL : gpu->shape.workers;
+}
+
+/* Bytes of a sample that the filters before and after it have. */
+static inline size_t double_sample(const struct gpu_double *gpu)
+{
+    return gpu->shape.precision == PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
+}
+
+static inline struct gpu_double *double_of(const struct convolution *convolution)
+{
+    return (struct gpu_double *)convolution; /* the control side modifies it too */
+}
+
+/* The step of the GPU's convolver in double precision: sends a block, convolves its chunks and
+ * returns it. In a chain of single precision samples travel as they are. */
+
+/* A block of the caller's, in the precision of the chain; the other pointers are NULL. */
+struct double_block {
+    const float *const *in;
+    const double *const *in_in_double;
+    float *const *out;
+    double *const *out_in_double;
+};
+
+/* Copies to pinned memory, from input `first` on. */
+static void stage_inputs(const struct gpu_double *gpu, const struct double_block *block,
+                         size_t first, size_t count)
+{
+    const struct convolver_shape *shape = &gpu->shape;
+    const struct gpu_rows *to = &gpu->staged_in;
+    if (block->in_in_double)
+        audio_copy_rows_in_double(to->in_double + first, 0, block->in_in_double + first, count,
+                                  shape->block, double_workers(gpu));
+    else
+        audio_copy_rows(to->single + first, 0, block->in + first, count, shape->block,
+                        double_workers(gpu));
+}
+
+static void unstage_outputs(const struct gpu_double *gpu, const struct double_block *block,
+                            size_t first, size_t count)
+{
+    const struct convolver_shape *shape = &gpu->shape;
+    const struct gpu_rows *from = &gpu->staged_out;
+    if (block->out_in_double)
+        audio_copy_rows_in_double(block->out_in_double + first, 0,
+                                  (const double *const *)from->in_double + first, count,
+                                  shape->block, double_workers(gpu));
+    else
+        audio_copy_rows(block->out + first, 0, (const float *const *)from->single + first, count,
+                        shape->block, double_workers(gpu));
+}
+
+/* The rows of part `p` of all: at most RETURNS_MOST parts. */
+static size_t part_begin(size_t rows, size_t p)
+{
+    return rows * p / RETURNS_MOST;
+}
+
+/* Each part is sent while the next is copied. */
+static cudaError_t send_inputs(struct gpu_double *gpu, const struct double_block *block)
+{
+    size_t inputs = gpu->shape.inputs, row = gpu->shape.block * double_sample(gpu);
+    size_t pitch = gpu->stride * sizeof(double);
+    for (size_t p = 0; p < RETURNS_MOST; p++) {
+        size_t first = part_begin(inputs, p), count = part_begin(inputs, p + 1) - first;
+        if (count == 0)
+            continue;
+        stage_inputs(gpu, block, first, count);
+        double *to = gpu->rows[gpu->now] + first * gpu->stride + gpu->plan.keep;
+        if (block->in_in_double) {
+            CUDA_TRY(cudaMemcpy2DAsync(to, pitch, gpu->staged_in.pinned + first * row, row, row,
+                                       count, cudaMemcpyHostToDevice, gpu->work));
+            continue;
+        }
+        float *sent = gpu->sent + first * gpu->shape.block;
+        CUDA_TRY(cudaMemcpyAsync(sent, gpu->staged_in.pinned + first * row, count * row,
+                                 cudaMemcpyHostToDevice, gpu->work));
+        CUDA_TRY(double_widen(sent, gpu->shape.block, to, gpu->stride, count, gpu->work));
+    }
+    return cudaSuccess;
+}
+
+/* The history of the next block from the rows of the last one, and the block after it. */
+static cudaError_t send_block(struct gpu_double *gpu, const struct double_block *block)
+{
+    const struct convolver_shape *shape = &gpu->shape;
+    size_t pitch = gpu->stride * sizeof(double);
+    const double *before = gpu->rows[gpu->now] + shape->block;
+    gpu->now = 1 - gpu->now;
+    if (gpu->plan.keep > 0)
+        CUDA_TRY(cudaMemcpy2DAsync(gpu->rows[gpu->now], pitch, before, pitch,
+                                   gpu->plan.keep * sizeof(double), shape->inputs,
+                                   cudaMemcpyDeviceToDevice, gpu->work));
+    int64_t lap = lap_begin();
+    CUDA_TRY(send_inputs(gpu, block));
+    lap_end(LAP_SEND, lap);
+    return cudaSuccess;
+}
+
+static cudaError_t convolve_chunks(const struct gpu_double *gpu, const struct gpu_double_mask *mask,
+                                   size_t first)
+{
+    const struct convolver_shape *shape = &gpu->shape;
+    const struct double_paths paths = {mask->first, mask->paths};
+    CUDA_TRY(double_gather(&gpu->plan, gpu->rows[gpu->now], gpu->stride, shape->inputs, first,
+                           gpu->samples, gpu->work));
+    CUDA_TRY(cufft_library_error(
+        gpu->library->forward_double(gpu->forward, gpu->samples, gpu->in_bins)));
+    CUDA_TRY(double_multiply(&gpu->plan, &paths, shape->outputs, gpu->in_bins, mask->forms,
+                             gpu->out_bins, gpu->work));
+    CUDA_TRY(cufft_library_error(
+        gpu->library->inverse_double(gpu->inverse, gpu->out_bins, gpu->samples)));
+    return double_scatter(&gpu->plan, gpu->samples, shape->outputs, first, gpu->out,
+                          shape->precision == PRECISION_SINGLE, shape->block, gpu->work);
+}
+
+static cudaError_t convolve(const struct gpu_double *gpu, const struct gpu_double_mask *mask)
+{
+    int64_t lap = lap_begin();
+    for (size_t b = 0; b < gpu->plan.batches; b++)
+        CUDA_TRY(convolve_chunks(gpu, mask, b * gpu->plan.batch));
+    lap_end(LAP_LAUNCH, lap);
+    return cudaSuccess;
+}
+
+/* Each part is copied while the next returns. */
+static cudaError_t return_outputs(const struct gpu_double *gpu, const struct double_block *block)
+{
+    size_t outputs = gpu->shape.outputs, row = gpu->shape.block * double_sample(gpu);
+    int64_t lap = lap_begin();
+    for (size_t p = 0; p < RETURNS_MOST; p++) {
+        size_t first = part_begin(outputs, p), count = part_begin(outputs, p + 1) - first;
+        if (count > 0)
+            CUDA_TRY(cudaMemcpyAsync(gpu->staged_out.pinned + first * row,
+                                     (char *)gpu->out + first * row, count * row,
+                                     cudaMemcpyDeviceToHost, gpu->work));
+        CUDA_TRY(cudaEventRecord(gpu->returned[p], gpu->work));
+    }
+    for (size_t p = 0; p < RETURNS_MOST; p++) {
+        size_t first = part_begin(outputs, p), count = part_begin(outputs, p + 1) - first;
+        CUDA_TRY(cudaEventSynchronize(gpu->returned[p]));
+        if (p == 0) {
+            lap_end(LAP_COMPUTE, lap);
+            lap = lap_begin();
+        }
+        if (count > 0)
+            unstage_outputs(gpu, block, first, count);
+    }
+    lap_end(LAP_RETURN, lap);
+    return cudaSuccess;
+}
+
+static cudaError_t run_slots(struct gpu_double *gpu, const struct double_block *input,
+                             const struct convolver_slot slots[CONVOLVER_SLOTS])
+{
+    CUDA_TRY(cudaSetDevice(gpu->device));
+    CUDA_TRY(fault_at(&gpu->fault, gpu->steps++, gpu->work));
+    CUDA_TRY(send_block(gpu, input));
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
+        const struct double_block output = {.out = slots[v].out,
+                                            .out_in_double = slots[v].out_in_double};
+        if (!slots[v].prepared)
+            continue;
+        CUDA_TRY(convolve(gpu, (const struct gpu_double_mask *)slots[v].prepared));
+        CUDA_TRY(return_outputs(gpu, &output));
+    }
+    return cudaSuccess;
+}
+
+static void double_step(struct convolution *convolution, const float *const *in,
+                        const struct convolver_slot slots[CONVOLVER_SLOTS])
+{
+    struct gpu_double *gpu = double_of(convolution);
+    const struct double_block input = {.in = in};
+    if (gpu->error == cudaSuccess)
+        gpu_note_error(&gpu->error, run_slots(gpu, &input, slots));
+}
+
+static void double_step_in_double(struct convolution *convolution, const double *const *in,
+                                  const struct convolver_slot slots[CONVOLVER_SLOTS])
+{
+    struct gpu_double *gpu = double_of(convolution);
+    const struct double_block input = {.in_in_double = in};
+    if (gpu->error == cudaSuccess)
+        gpu_note_error(&gpu->error, run_slots(gpu, &input, slots));
+}
+
 /* The convolver on the GPU in double precision, for files and live streams: overlap-save. In a
  * chain of single precision it serves masks for which that does not suffice (near_bound.h).
  *
@@ -5,14 +254,6 @@
  * copies the history from one to the other. A block is cut into chunks. The chunks of all inputs
  * are transformed, multiplied and added for each output, and transformed back (double_kernels.h).
  */
-#include "gpu/convolver_cuda_double.h"
-
-#include "base/laps.h"
-#include "gpu/gpu.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     FFT_LEAST = 1 << 10,

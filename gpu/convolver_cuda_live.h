@@ -1,15 +1,13 @@
 /* The live variant of the backend "cuda", private to its set-up (convolver_cuda_live.c), masks
  * (convolver_cuda_live_mask.c) and step (convolver_cuda_live_step.c), and what they do where each
- * block is a graph (convolver_cuda_live_graph.c). */
+ * block is a graph (convolver_cuda_live_step.c). */
 #ifndef HALO_GPU_CONVOLVER_CUDA_LIVE_H
 #define HALO_GPU_CONVOLVER_CUDA_LIVE_H
 
 #include "base/realtime.h"
 #include "gpu/block_plan.h"
 #include "gpu/convolver_cuda.h"
-#include "gpu/fault.h"
 #include "gpu/gpu.h"
-#include "gpu/live_entries.h"
 #include "gpu/live_graph_kernels.h"
 #include "gpu/live_kernels.h"
 #include "signal/fft_double.h"
@@ -136,11 +134,6 @@ HALO_REALTIME static inline struct gpu_live_mask *live_mask_of(const struct prep
     return (struct gpu_live_mask *)prepared;
 }
 
-/* Control thread. See struct convolver_backend. */
-enum status live_prepare(const struct convolution *convolution, const struct mask *mask,
-                         struct prepared **prepared);
-void live_release(const struct convolution *convolution, struct prepared *prepared);
-
 /* Real-time, except starting a resident kernel. */
 void live_post(struct convolution *convolution, const float *const *in,
                const struct convolver_slot slots[CONVOLVER_SLOTS]);
@@ -170,9 +163,6 @@ void live_graph_destroy(struct gpu_live *live);
 cudaError_t live_graph_silence(struct gpu_live *live);
 enum status live_graph_prepare(struct gpu_live *live, const struct mask *mask,
                                struct gpu_live_mask *prepared);
-
-/* Real-time. Send block live->number. */
-cudaError_t live_graph_send(struct gpu_live *live, const packet *header, const float *const *in);
 
 /* The answer to it, to the slots in `header`; slots is NULL where it is too late to be used. */
 cudaError_t live_graph_await(struct gpu_live *live, const packet *header,

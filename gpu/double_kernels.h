@@ -25,7 +25,7 @@ struct double_paths {
     const uint2 *paths; /* input and column */
 };
 
-/* Of each of up to 65,535 columns, work[column][i] = taps[column][i] / fft, zero after `count`. */
+/* For each of up to 65,535 columns: work[column][i] = taps[column][i] / fft, zero after `count`. */
 cudaError_t double_pad(const struct double_plan *plan, const double *taps, size_t count,
                        size_t columns, double *work, cudaStream_t stream);
 

@@ -1,5 +1,5 @@
 extern "C" {
-#include "gpu/fault.h"
+#include "gpu/gpu.h"
 }
 
 #include <cuda_runtime.h>

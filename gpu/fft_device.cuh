@@ -53,7 +53,7 @@ template <int N> __host__ __device__ constexpr int blocks()
     return WARPS * 32 * POINTS / N;
 }
 
-/* Of a sequence, padded. */
+/* Bytes of a padded sequence. */
 template <int N> __host__ __device__ constexpr int shared_bytes()
 {
     return (N + N / 16) * (int)sizeof(float2);
@@ -116,7 +116,7 @@ template <bool BACK> __device__ __forceinline__ float2 quarter(float2 a)
     return BACK ? make_float2(-a.y, a.x) : make_float2(a.y, -a.x);
 }
 
-/* Of turns / 32, known when this is compiled. */
+/* The cosine of turns / 32 of a circle, known when this is compiled. */
 __device__ __forceinline__ constexpr float cosine_32(int turns)
 {
     turns %= 32;
@@ -170,7 +170,7 @@ __device__ __forceinline__ float2 add_scaled(float2 a, float scale, float2 b)
     return make_float2(fmaf(scale, b.x, a.x), fmaf(scale, b.y, a.y));
 }
 
-/* Of a, scale_b b, scale_c c and scale_d d. */
+/* The butterfly of a, scale_b b, scale_c c and scale_d d. */
 template <bool BACK>
 __device__ __forceinline__ void butterfly_4(float2 &a, float2 &b, float2 &c, float2 &d,
                                             float scale_b = 1, float scale_c = 1, float scale_d = 1)

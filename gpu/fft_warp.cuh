@@ -16,7 +16,7 @@ static constexpr int WARP_POINTS = 1024;
 static constexpr int WARP_PITCH =
     1024 + 1024 / 32; /* one unused after every 32: no bank conflicts */
 
-/* Of N points. */
+/* How a transform of N points is split. */
 template <int N> struct split_of {
     static constexpr int RADIX = N / WARP_POINTS; /* of the stage of all threads */
     static constexpr int THREADS = N / HELD;

@@ -1,17 +1,251 @@
-#include "gpu/gather_cuda.h"
+/* The device of gather.h that is a GPU.
+ *
+ * Each stretch is split into chunks for overlap-save, two to a complex transform; the pairs of all
+ * stretches of one transform length are rows of one launch, whatever their masks: fused kernels up
+ * to 16384 points, three passes above. Copies there and back have streams of their own. */
+#include "convolve/gather.h"
+#include "gpu/fft_kernels.h"
+#include "gpu/gpu.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    GATHER_POWER_LEAST = 10, /* transforms of 2^10 points */
+    GATHER_POWERS = 16,
+    GATHER_WORK_POINTS = 1 << 23, /* of long transforms at a time: 64 MB */
+};
+
+/* What a device has of a batch. */
+struct gather_cuda_batch {
+    float *in, *out;                    /* device */
+    struct fft_pair *pairs, *filled_in; /* device; pinned */
+    cudaEvent_t arrived, computed, returned;
+};
+
+struct gather_cuda_device {
+    struct gather_device base;
+    size_t fused_most;
+    cudaStream_t up, work, down;
+    float *tables[GATHER_POWERS]; /* NULL: not yet needed */
+    float2 *points;               /* GATHER_WORK_POINTS; NULL: not yet needed */
+    uint64_t begun;
+    struct fault fault;
+    char problem[256];
+};
+
+/* Transforms of pairs of chunks, and of masks. Tables are made when they are first needed. */
+
+static cudaError_t find_table(struct gather_cuda_device *device, size_t length, float **table)
+{
+    size_t power = 0;
+    while ((size_t)1 << (GATHER_POWER_LEAST + power) < length)
+        power++;
+    float **kept = &device->tables[power];
+    if (!*kept)
+        CUDA_TRY(fft_table_create(length, length <= device->fused_most, kept));
+    *table = *kept;
+    return cudaSuccess;
+}
+
+/* Spectra of the columns at `taps`, to form->on_device, on the stream `work`. */
+static cudaError_t gather_cuda_form(struct gather_cuda_device *device, struct gather_form *form,
+                                    const float *taps)
+{
+    size_t floats = 2 * form->length;
+    float *to, *table;
+    CUDA_TRY(find_table(device, form->length, &table));
+    CUDA_TRY(cudaMallocAsync((void **)&to, form->columns * floats * sizeof *to, device->work));
+    form->on_device = to;
+    for (size_t c = 0; c < form->columns; c++)
+        CUDA_TRY((form->length <= device->fused_most ? fft_fused_form : fft_long_form)(
+            form->length, table, taps + c * form->taps, form->taps, to + c * floats, device->work));
+    return cudaSuccess;
+}
+
+/* Pairs of one length; those of one launch write to different places. */
+static cudaError_t gather_cuda_convolve(struct gather_cuda_device *device, size_t length,
+                                        const struct fft_pair *pairs, size_t count)
+{
+    float *table;
+    CUDA_TRY(find_table(device, length, &table));
+    if (length <= device->fused_most)
+        return fft_fused_pairs(length, pairs, count, table, device->work);
+    if (length > GATHER_WORK_POINTS)
+        return cudaErrorInvalidValue;
+    if (!device->points)
+        CUDA_TRY(cudaMalloc((void **)&device->points, GATHER_WORK_POINTS * sizeof(float2)));
+    size_t most = GATHER_WORK_POINTS / length;
+    for (size_t at = 0; at < count; at += most) {
+        size_t left = count - at;
+        CUDA_TRY(fft_long_pairs(length, pairs + at, left < most ? left : most, table,
+                                device->points, device->work));
+    }
+    return cudaSuccess;
+}
+
+static void gather_cuda_free_transforms(struct gather_cuda_device *device)
+{
+    for (size_t p = 0; p < GATHER_POWERS; p++)
+        cudaFree(device->tables[p]);
+    cudaFree(device->points);
+}
+
+/* ---- a batch on a GPU: there, convolved, and back ---- */
+
+/* ---- pairs of chunks ---- */
+
+struct filling {
+    const struct gather_cuda_device *device;
+    const struct gather_batch *batch;
+    struct gather_cuda_batch *mine;
+    size_t count; /* so far */
+};
+
+static struct fft_plan gather_cuda_plan(const struct gather_cuda_device *device, size_t taps,
+                                        size_t frames, size_t length)
+{
+    return fft_plan_choose(taps, frames, device->fused_most, length);
+}
+
+/* One path of an item. */
+static void fill_path(struct filling *filling, const struct gather_item *item, size_t output,
+                      const struct mask_path *path, bool add)
+{
+    const struct gather_cuda_batch *mine = filling->mine;
+    size_t length = item->form->length;
+    struct fft_plan plan = gather_cuda_plan(filling->device, item->taps, item->frames, length);
+    const float *form = (const float *)item->form->on_device + path->column * 2 * length;
+    const float *in =
+        mine->in + item->in_at + path->input * gather_row(item->before + item->frames);
+    float *out = mine->out + item->out_at + output * gather_row(item->frames);
+    for (size_t start = 0; start < item->frames; start += 2 * plan.hop) {
+        size_t left = item->frames - start;
+        mine->filled_in[filling->count++] =
+            (struct fft_pair){.job = {.in = in,
+                                      .out = out + start,
+                                      .mask = form,
+                                      .frames_in = item->before + item->frames,
+                                      .frames = left < 2 * plan.hop ? left : 2 * plan.hop,
+                                      .taps = item->taps,
+                                      .origin = item->before + start,
+                                      .add = add},
+                              .history_frames = plan.history_frames};
+    }
+}
+
+/* The paths of all items of that length which are the `round`-th of their output. */
+static void fill_round(struct filling *filling, size_t length, size_t round)
+{
+    for (size_t i = 0; i < filling->batch->item_count; i++) {
+        const struct gather_item *item = &filling->batch->items[i];
+        const struct path_table *table = item->paths;
+        if (item->form->length != length)
+            continue;
+        for (size_t o = 0; o < item->outputs; o++)
+            if (table->first[o] + round < table->first[o + 1])
+                fill_path(filling, item, o, &table->paths[table->first[o] + round], round > 0);
+    }
+}
+
+/* ---- the order of work ---- */
+
+static cudaError_t send(const struct gather_cuda_device *device, const struct gather_batch *batch)
+{
+    const struct gather_cuda_batch *mine = batch->on_device;
+    if (!batch->stays)
+        CUDA_TRY(cudaMemcpyAsync(mine->in, batch->in, batch->in_used * sizeof(float),
+                                 cudaMemcpyHostToDevice, device->up));
+    CUDA_TRY(cudaEventRecord(mine->arrived, device->up));
+    return cudaStreamWaitEvent(device->work, mine->arrived, 0);
+}
+
+static cudaError_t form_masks(struct gather_cuda_device *device, const struct gather_batch *batch)
+{
+    const struct gather_cuda_batch *mine = batch->on_device;
+    for (size_t i = 0; i < batch->item_count; i++) {
+        const struct gather_item *item = &batch->items[i];
+        if (item->taps_at != SIZE_MAX && !item->form->on_device)
+            CUDA_TRY(gather_cuda_form(device, item->form, mine->in + item->taps_at));
+    }
+    return cudaSuccess;
+}
+
+/* Round after round: those of one output add up. */
+static cudaError_t convolve_length(struct gather_cuda_device *device, struct filling *filling,
+                                   size_t length)
+{
+    struct gather_cuda_batch *mine = filling->mine;
+    for (size_t round = 0;; round++) {
+        size_t first = filling->count;
+        fill_round(filling, length, round);
+        size_t count = filling->count - first;
+        if (count == 0)
+            return cudaSuccess;
+        CUDA_TRY(cudaMemcpyAsync(mine->pairs + first, mine->filled_in + first,
+                                 count * sizeof *mine->pairs, cudaMemcpyHostToDevice,
+                                 device->work));
+        CUDA_TRY(gather_cuda_convolve(device, length, mine->pairs + first, count));
+    }
+}
+
+static cudaError_t convolve(struct gather_cuda_device *device, const struct gather_batch *batch)
+{
+    struct filling filling = {device, batch, batch->on_device, 0};
+    CUDA_TRY(form_masks(device, batch));
+    for (size_t p = 0; p < GATHER_POWERS; p++)
+        CUDA_TRY(convolve_length(device, &filling, (size_t)1 << (GATHER_POWER_LEAST + p)));
+    return cudaSuccess;
+}
+
+static cudaError_t fetch(const struct gather_cuda_device *device, const struct gather_batch *batch)
+{
+    const struct gather_cuda_batch *mine = batch->on_device;
+    CUDA_TRY(cudaEventRecord(mine->computed, device->work));
+    CUDA_TRY(cudaStreamWaitEvent(device->down, mine->computed, 0));
+    if (!batch->stays)
+        CUDA_TRY(cudaMemcpyAsync(batch->out, mine->out, batch->out_used * sizeof(float),
+                                 cudaMemcpyDeviceToHost, device->down));
+    return cudaEventRecord(mine->returned, device->down);
+}
+
+static cudaError_t begin(struct gather_cuda_device *device, const struct gather_batch *batch)
+{
+    CUDA_TRY(cudaSetDevice(device->base.number));
+    CUDA_TRY(fault_at(&device->fault, device->begun++, device->work));
+    CUDA_TRY(send(device, batch));
+    if (!batch->only_copies)
+        CUDA_TRY(convolve(device, batch));
+    return fetch(device, batch);
+}
+
+/* NULL, or why the device is lost. */
+static const char *outcome(struct gather_cuda_device *device, cudaError_t error)
+{
+    if (error == cudaSuccess)
+        return NULL;
+    (void)cudaGetLastError(); /* reported from here, not by the next call */
+    snprintf(device->problem, sizeof device->problem, "%s", cudaGetErrorString(error));
+    return device->problem;
+}
+
+static const char *gather_cuda_begin(struct gather_device *base, struct gather_batch *batch)
+{
+    struct gather_cuda_device *device = (struct gather_cuda_device *)base;
+    return outcome(device, begin(device, batch));
+}
+
+static const char *gather_cuda_end(struct gather_device *base, struct gather_batch *batch)
+{
+    struct gather_cuda_device *device = (struct gather_cuda_device *)base;
+    const struct gather_cuda_batch *mine = batch->on_device;
+    return outcome(device, cudaEventSynchronize(mine->returned));
+}
 
 enum { MASKS_SHARE = 4 }; /* one of so many parts of the free memory is for masks */
 
 /* ---- how a stretch is convolved ---- */
-
-struct fft_plan gather_cuda_plan(const struct gather_cuda_device *device, size_t taps,
-                                 size_t frames, size_t length)
-{
-    return fft_plan_choose(taps, frames, device->fused_most, length);
-}
 
 /* The length depends on the power of two above `frames`: sounds of like length share a form. */
 static struct gather_cost cuda_cost(const struct gather_device *base, size_t taps, size_t frames)

@@ -2,7 +2,7 @@
 #ifndef HALO_GPU_GPU_H
 #define HALO_GPU_GPU_H
 
-#include "base/numa_place.h"
+#include "base/machine.h"
 #include "base/status.h"
 #include "convolve/gpu_devices.h"
 
@@ -20,7 +20,8 @@ void gpu_settle(void);
 /* Whether there is a GPU. */
 bool gpu_is_there(void);
 
-/* Of the first GPU's memory, in bytes a second, as the driver reports it; 0: it does not. */
+/* The bandwidth of the first GPU's memory, bytes a second, as the driver reports it; 0: it does
+ * not. */
 double gpu_bandwidth(void);
 
 /* Whether the current device computes in double precision at least half as fast as in single. */
@@ -41,7 +42,6 @@ static inline int gpu_device(const struct gpu_devices *wanted)
 
 /* Where a device is among the machine's memory nodes, and its address on the bus. */
 enum { GPU_BUS_CHARS = 32 };
-struct numa_place gpu_place(int device, char bus[GPU_BUS_CHARS]);
 
 /* Go to its memory node, until numa_leave. */
 void gpu_enter(int device, struct numa_before *before);
@@ -76,5 +76,30 @@ cudaError_t gpu_attribute(enum cudaDeviceAttr attribute, int *value);
         if (cuda_try_error != cudaSuccess)                                                         \
             return cuda_try_error;                                                                 \
     } while (0)
+
+/* Fault injection: HALO_GPU_FAULT=N in the environment makes step N (from 0) of every convolver
+ * fail. N:memory as if memory had run out (default); N:lost as if the device were gone; N:trap by a
+ * kernel that traps, after which this process cannot use the GPU; N:late as if a live answer took
+ * until block N + FAULT_LATE_BLOCKS; N:never as if it did not come. */
+
+enum fault_kind { FAULT_MEMORY, FAULT_LOST, FAULT_TRAP, FAULT_LATE, FAULT_NEVER };
+
+enum { FAULT_LATE_BLOCKS = 5 };
+
+struct fault {
+    uint64_t step; /* UINT64_MAX: never */
+    enum fault_kind kind;
+};
+
+/* Reads the environment. */
+struct fault fault_wanted(void);
+
+/* Whether the answer to a live block is to be ignored at this step. */
+bool fault_hides(const struct fault *fault, uint64_t step);
+
+/* The error of step `step`, or cudaSuccess. */
+cudaError_t fault_at(const struct fault *fault, uint64_t step, cudaStream_t stream);
+
+cudaError_t fault_trap(cudaStream_t stream); /* launches the kernel that traps */
 
 #endif

@@ -1,5 +1,5 @@
-/* Of the live kernel: its state, and memory that other threads or the host write; what another
- * thread block may have written is read past the L1 cache. */
+/* A part of the live kernel: its state, and memory that other threads or the host write; what
+ * another thread block may have written is read past the L1 cache. */
 #ifndef HALO_GPU_LIVE_DEVICE_CUH
 #define HALO_GPU_LIVE_DEVICE_CUH
 

@@ -31,7 +31,7 @@ struct live_graph_mask {
     unsigned head; /* taps */
 };
 
-/* Of a block; LIVE_FRESH, LIVE_ARMED and LIVE_TRAP in `flags`. */
+/* What precedes the samples of a block; LIVE_FRESH, LIVE_ARMED and LIVE_TRAP in `flags`. */
 struct live_header {
     unsigned codes[LIVE_SLOTS];
     unsigned flags;
@@ -64,28 +64,17 @@ struct live_graph_state {
     unsigned turns_log2;
 };
 
-/* Load the kernels, and allow them the memory they need; bins that fit are returned. */
-cudaError_t live_graph_load(unsigned *bins_most);
-
-/* The kernels of a block; `is_new`: some slot's mask is. */
-cudaError_t live_graph_launch(const struct live_graph_state *state, bool is_new,
-                              cudaStream_t stream);
-
 /* The spectra of a column of `taps` taps at `column` in device memory, partition after partition of
  * level `l`. */
 cudaError_t live_graph_transform(const struct live_graph_state *state, unsigned l,
                                  const double *column, unsigned taps, unsigned partitions,
                                  float2 *spectra, cudaStream_t stream);
 
-/* Its parts: kernels that are loaded, for transforms of so many bins, and launched. */
-cudaError_t live_answer_load(void);
-cudaError_t live_answer_launch(const struct live_graph_state *state, cudaStream_t stream);
-cudaError_t live_spectra_load(unsigned bins_most);
-cudaError_t live_inputs_launch(const struct live_graph_state *state, cudaStream_t stream);
-cudaError_t live_results_load(unsigned bins_most);
+/* Load the kernels, and allow them the memory they need; bins that fit are returned. */
+cudaError_t live_graph_load(unsigned *bins_most);
 
-/* `past`: of the job before, for masks that are new. */
-cudaError_t live_results_launch(const struct live_graph_state *state, bool past,
-                                cudaStream_t stream);
+/* The kernels of a block; `is_new`: some slot's mask is. */
+cudaError_t live_graph_launch(const struct live_graph_state *state, bool is_new,
+                              cudaStream_t stream);
 
 #endif

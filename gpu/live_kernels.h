@@ -20,6 +20,7 @@
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     LIVE_MASKS = 96, /* table entries: prepared masks, and those that late blocks still name */
@@ -75,5 +76,24 @@ cudaError_t live_capacity(const struct live_state *state, unsigned *blocks);
  * must fit on the device beside those of other resident kernels. (Not a cooperative launch: the
  * device does not run two of these at once.) */
 cudaError_t live_launch(const struct live_state *state, unsigned blocks, cudaStream_t stream);
+
+/* The table of a live convolver's masks: which entries are taken, and until when.
+ *
+ * The kernels read an entry in every block that names its mask, and a block may be sent long after
+ * it was taken: while the GPU is behind, the CPU answers in its place and the block is owed.
+ * So an entry, and the memory of its mask, wait until the last block that names them and those in
+ * flight behind it are done, which may be after the stream has left the mask. Blocks are counted
+ * from 1. Arithmetic without a GPU. Threads: the control thread.
+ */
+
+struct live_entries {
+    bool taken[LIVE_MASKS];
+    uint64_t named[LIVE_MASKS]; /* of one given back: the last block that names it; 0: none */
+};
+
+/* An entry that nothing reads. False: there is none. */
+bool live_entries_take(struct live_entries *entries, uint64_t sent, size_t *position);
+
+void live_entries_give_back(struct live_entries *entries, size_t position, uint64_t named);
 
 #endif

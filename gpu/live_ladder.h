@@ -116,8 +116,9 @@ HALO_REALTIME LIVE_SHARED bool live_is_complete(const struct live_ladder *ladder
     return true;
 }
 
-/* Of a job's two partitions, `bins` complex samples made of 2 bins real ones of which the first are
- * silent: where sample i is in the ring of `window` blocks. False: silence. */
+/* Where sample i of a job's two partitions is in the ring of `window` blocks. The partitions are
+ * `bins` complex samples, made of 2 bins real ones, of which the first are silent. False: silence.
+ */
 LIVE_SHARED bool live_sample_at(const struct live_ladder *ladder, const struct live_level *level,
                                 unsigned block, unsigned job, unsigned i, unsigned *at)
 {

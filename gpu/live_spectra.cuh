@@ -1,4 +1,4 @@
-/* Of the live kernel: the spectra of inputs, and the sums of partitions. */
+/* A part of the live kernel: the spectra of inputs, and the sums of partitions. */
 #ifndef HALO_GPU_LIVE_SPECTRA_CUH
 #define HALO_GPU_LIVE_SPECTRA_CUH
 

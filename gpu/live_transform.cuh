@@ -124,8 +124,8 @@ __device__ __forceinline__ unsigned partner_of(unsigned i)
     return 3 * (1u << (31 - __clz((int)i))) - 1 - i;
 }
 
-/* Of the real spectrum, the bin at place i of the transform that begins at `first`; place 0 holds
- * the first and the middle one. */
+/* The bin of the real spectrum at place i of the transform that begins at `first`. Place 0 holds
+ * the first and the middle bin. */
 __device__ __forceinline__ float2 real_bin(const live_graph_state &s, const double2 *points,
                                            unsigned first, unsigned i)
 {

@@ -1,5 +1,5 @@
 /* What `auto` estimates: the choice on jobs that were measured, and how costs grow. */
-#include "convolve/backend_cost.h"
+#include "convolve/convolver_choice.h"
 #include "suite.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
  * lengths, channels and sound lengths. HALO_TEST_FULL in the environment runs the whole grid, or
  * for the CPU its even or odd cells ("even", "odd", to run in parallel); otherwise a part of it. */
 #include "cells.h"
-#include "convolve/convolver.h"
+#include "convolve/convolver_backend.h"
 #include "stream.h"
 #include "suite.h"
 

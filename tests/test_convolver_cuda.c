@@ -1,7 +1,7 @@
 /* The GPU's convolver against the truth, on the cells of test_convolver; exit 77 (skipped) where
  * there is no GPU. */
 #include "cells.h"
-#include "convolve/convolver.h"
+#include "convolve/convolver_backend.h"
 #include "suite.h"
 
 #include <cuda_runtime_api.h>

@@ -3,7 +3,7 @@
  * processor is the direct backend, whose answers are held back and spoilt. */
 #include "allocations.h"
 #include "cells.h"
-#include "convolve/convolver.h"
+#include "convolve/convolver_backend.h"
 #include "suite.h"
 
 #include <math.h>

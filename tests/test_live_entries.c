@@ -1,7 +1,7 @@
 /* No entry of the table of masks is used again while a block that names it may still be read: a
  * stream that falls behind and catches up, with a change of mask in every block. */
 #include "base/noise.h"
-#include "gpu/live_entries.h"
+#include "gpu/live_kernels.h"
 #include "suite.h"
 
 enum {

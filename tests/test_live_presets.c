@@ -1,5 +1,5 @@
 /* Presets of halo live are changed to exactly. */
-#include "convolve/convolver.h"
+#include "convolve/convolver_backend.h"
 #include "live_rig.h"
 #include "plugin_rig.h"
 #include "preset_rig.h"

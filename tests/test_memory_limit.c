@@ -1,5 +1,5 @@
 /* The limits of control groups, read from files as the kernel makes them. */
-#include "base/memory_limit.h"
+#include "base/machine.h"
 #include "command.h"
 #include "suite.h"
 

@@ -1,6 +1,6 @@
 /* Where a device is among the memory nodes, read from folders as the kernel makes them, and what a
  * thread that goes there keeps. */
-#include "base/numa_place.h"
+#include "base/machine.h"
 #include "command.h"
 #include "suite.h"
 

@@ -2,7 +2,7 @@
  * the signals and masks whose rounding errors add up: constant and low ones, masks of one sign.
  * With HALO_TEST_BACKEND=cuda on a GPU; exit 77 (skipped) where there is none. */
 #include "command.h"
-#include "convolve/convolver.h"
+#include "convolve/convolver_backend.h"
 #include "suite.h"
 #include "truth.h"
 

@@ -1,6 +1,7 @@
 /* The prover: what it says of convolvers is true, whichever frames it compares, and what a faulty
  * one does is found. */
 #include "cells.h"
+#include "convolve/convolver_backend.h"
 #include "convolve/prover_state.h"
 #include "suite.h"
 

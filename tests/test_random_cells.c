@@ -6,6 +6,7 @@
 #include "base/noise.h"
 #include "cells.h"
 #include "command.h"
+#include "convolve/convolver_backend.h"
 #include "sound.h"
 #include "suite.h"
 

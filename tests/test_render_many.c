@@ -1,6 +1,6 @@
 /* halo render -O: many inputs in one process. The files are those of single renders, to the byte; a
  * file that fails fails alone; nothing is written where names collide. */
-#include "base/progress_of_many.h"
+#include "base/progress.h"
 #include "chain/mask_cache.h"
 #include "command.h"
 #include "sound.h"

@@ -1,7 +1,7 @@
 /* libhalo's convolution of buffers: blocks of each through one convolver, as files are rendered. */
 #include "api/api_call.h"
 #include "api/api_mask.h"
-#include "convolve/convolver.h"
+#include "convolve/convolver_backend.h"
 #include "mask/mask_share.h"
 
 #include <stdint.h>

@@ -9,7 +9,7 @@
 
 #include <sys/stat.h>
 
-/* Of a file that someone keeps a record of. */
+/* What keeps a record of outputs, such as a journal. */
 struct output_record {
     const char
         *mark; /* ends its hidden name, .NAME.halo-MARK, if it has one: the caller has seen to

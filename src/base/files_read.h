@@ -20,7 +20,7 @@
 /* Remember a file before it is opened; "-" is standard input. False: no memory. */
 bool files_read_add(const char *path);
 
-/* Of a file that was read to its end and may be replaced then. */
+/* The file was read to its end and may be replaced now. */
 void files_read_forget(const char *path);
 
 /* The same as files_read_add for all files of a folder and below, and those that links there lead

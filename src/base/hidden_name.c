@@ -209,7 +209,7 @@ int hidden_make(const char *path, int (*make)(const char *name, const void *cont
     return made;
 }
 
-/* Of a hidden name; NULL: it has none. */
+/* The mark of a hidden name; NULL: it has none. */
 static const char *mark_of(const char *name)
 {
     const char *mark = NULL;

@@ -81,7 +81,7 @@ void json_watch_memory(void)
 
 enum { ESCAPE = 6 /* bytes of \u007F */ };
 
-/* Of a control character of `length` bytes of UTF-8. */
+/* The code of a control character, which has `length` bytes of UTF-8. */
 static unsigned code_of(const char *text, size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)text;

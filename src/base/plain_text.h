@@ -2,7 +2,7 @@
 #ifndef HALO_PLAIN_TEXT_H
 #define HALO_PLAIN_TEXT_H
 
-#include "base/cause.h"
+#include "base/status.h"
 
 #include <stdio.h>
 

@@ -58,16 +58,6 @@ MUST_CHECK enum status program_run(const struct command *command, int argc, char
 MUST_CHECK enum status program_set(const struct command *command, void *options, const char *name,
                                    const char *value);
 
-enum help { HELP_NONE, HELP_BRIEF, HELP_ALL };
-
-/* Parse a command's own line into `options`, which has the defaults; *help: whether --help, or
- * --help all, was there; what follows it was not read. Errors: usage, those of parsers. */
-MUST_CHECK enum status program_parse(const struct command *command, int argc, char **argv,
-                                     void *options, enum help *help);
-
-/* What --help prints, or --help all. */
-void program_print_help(const struct command *command, enum help help);
-
 /* Option `index` of a command, last --help, then NULL; `group` becomes its group, NULL for --help.
  */
 const struct option_row *program_option(const struct command *command, size_t index,

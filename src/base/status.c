@@ -1,12 +1,219 @@
 #include "base/status.h"
 
-#include "base/message_lock.h"
+#include "base/printable.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum cause cause_of_errno(int error)
+{
+    static const struct {
+        int error;
+        enum cause cause;
+    } rows[] = {
+        {ENOENT, CAUSE_MISSING},        {ENOTDIR, CAUSE_MISSING},
+        {EEXIST, CAUSE_EXISTS},         {EACCES, CAUSE_NOT_PERMITTED},
+        {EPERM, CAUSE_NOT_PERMITTED},   {EFBIG, CAUSE_UNSUPPORTED},
+        {ENOSYS, CAUSE_UNSUPPORTED},    {ENOTSUP, CAUSE_UNSUPPORTED},
+        {ENOSPC, CAUSE_NO_SPACE},       {EDQUOT, CAUSE_NO_SPACE},
+        {EROFS, CAUSE_READ_ONLY},       {ENOMEM, CAUSE_NO_MEMORY},
+        {EIO, CAUSE_TEMPORARY},         {ESTALE, CAUSE_TEMPORARY},
+        {EAGAIN, CAUSE_TEMPORARY},      {EMFILE, CAUSE_TEMPORARY},
+        {ENFILE, CAUSE_TEMPORARY},      {ETIMEDOUT, CAUSE_TEMPORARY},
+        {EBUSY, CAUSE_TEMPORARY},       {ECONNRESET, CAUSE_TEMPORARY},
+        {ENETUNREACH, CAUSE_TEMPORARY},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].error == error)
+            return rows[i].cause;
+    return CAUSE_OTHER;
+}
+
+struct flaw flaw_of_errno(int error)
+{
+    return (struct flaw){cause_of_errno(error), strerror(error)};
+}
+
+const char *cause_name(enum cause cause)
+{
+    static const char *const names[] = {
+        [CAUSE_OTHER] = "other",
+        [CAUSE_USAGE] = "usage",
+        [CAUSE_MISSING] = "missing",
+        [CAUSE_EXISTS] = "exists",
+        [CAUSE_NOT_PERMITTED] = "not permitted",
+        [CAUSE_DAMAGED] = "damaged",
+        [CAUSE_UNSUPPORTED] = "unsupported",
+        [CAUSE_NO_SPACE] = "no space",
+        [CAUSE_READ_ONLY] = "read-only",
+        [CAUSE_NO_MEMORY] = "no memory",
+        [CAUSE_TEMPORARY] = "temporary",
+        [CAUSE_BUSY] = "busy",
+        [CAUSE_DEVICE] = "device",
+        [CAUSE_NO_GPU] = "no GPU",
+        [CAUSE_SOME_FAILED] = "some failed",
+        [CAUSE_INTERRUPTED] = "interrupted",
+    };
+    return names[cause];
+}
+
+/* What the program has to say on standard error: the messages of status.h, of which those of
+ * failures come through message_emit. */
+
+enum { LINE_MOST = FAILURE_BYTES };
+
+static _Atomic enum verbosity level = VERBOSITY_NORMAL;
+static _Thread_local char *noted; /* where this thread's warnings and notes go; NULL: printed */
+static _Thread_local size_t noted_size;
+static _Thread_local const char *subject; /* of this thread's warnings, or NULL */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool transient_shown = false;                       /* lock */
+static void (*show_line)(void *context, const char *line); /* lock */
+static void *show_context;                                 /* lock */
+
+void message_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void message_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void wipe_transient(void)
+{
+    if (transient_shown)
+        fputs("\r\033[K", stderr);
+    transient_shown = false;
+}
+
+/* The one place where messages leave, and what they quote becomes printable. */
+static void message_emit(const char *raw)
+{
+    static char line[LINE_MOST]; /* memory may have run out */
+    printable_copy(line, sizeof line, raw);
+    if (show_line) {
+        show_line(show_context, line);
+    } else {
+        wipe_transient();
+        fprintf(stderr, "halo: %s\n", line);
+    }
+}
+
+static void print_line(const char *format, va_list arguments)
+{
+    static char raw[LINE_MOST]; /* lock */
+    pthread_mutex_lock(&lock);
+    vsnprintf(raw, sizeof raw, format, arguments);
+    message_emit(raw);
+    pthread_mutex_unlock(&lock);
+}
+
+void warn_about(const char *what)
+{
+    subject = what;
+}
+
+void log_capture_notes(char *text, size_t size)
+{
+    noted = text;
+    noted_size = size;
+}
+
+/* A line that does not fit is cut off. */
+static void keep_note(const char *format, va_list arguments)
+{
+    char raw[LINE_MOST];
+    size_t length = strlen(noted);
+    if (length > 0 && length + 1 < noted_size)
+        noted[length++] = '\n';
+    vsnprintf(raw, sizeof raw, format, arguments);
+    printable_copy(noted + length, noted_size - length, raw);
+}
+
+static void print_from(enum verbosity least, const char *format, va_list arguments)
+{
+    if (level < least)
+        return;
+    if (noted)
+        keep_note(format, arguments);
+    else
+        print_line(format, arguments);
+}
+
+void warning(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (subject) {
+        char line[LINE_MOST];
+        const char *about = subject;
+        vsnprintf(line, sizeof line, format, arguments);
+        va_end(arguments);
+        subject = NULL;
+        warning("%s: %s", about, line);
+        subject = about;
+        return;
+    }
+    print_from(VERBOSITY_QUIET, format, arguments);
+    va_end(arguments);
+}
+
+void note(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_from(VERBOSITY_NORMAL, format, arguments);
+    va_end(arguments);
+}
+
+void note_detail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_from(VERBOSITY_VERBOSE, format, arguments);
+    va_end(arguments);
+}
+
+void note_verbosity(enum verbosity verbosity)
+{
+    level = verbosity;
+}
+
+enum verbosity note_verbosity_now(void)
+{
+    return level;
+}
+
+void messages_to(void (*show)(void *context, const char *line), void *context)
+{
+    pthread_mutex_lock(&lock);
+    show_line = show;
+    show_context = context;
+    pthread_mutex_unlock(&lock);
+}
+
+void note_transient(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    pthread_mutex_lock(&lock);
+    if (!show_line) {
+        wipe_transient();
+        vfprintf(stderr, format, arguments);
+        fflush(stderr);
+        transient_shown = true;
+    }
+    pthread_mutex_unlock(&lock);
+    va_end(arguments);
+}
 
 static _Thread_local bool log_is_notes = false;
 /* Where failures of this thread go. Without a text and a failure they are printed. */
@@ -38,8 +245,8 @@ enum status cause_status(enum cause cause)
                                         : STATUS_FAILED;
 }
 
-/* Of a line that is too long, as names can make it, the end says why. (Whoever asks only whether
- * something fails has no room for either.) */
+/* The end of a line says why. Names can make a line too long: then its middle is left out. (Whoever
+ * asks only whether something fails has no room for either.) */
 static void keep_ends(char *text, size_t size, const char *format, va_list arguments)
 {
     static const char gap[] = " ... ";

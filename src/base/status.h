@@ -7,8 +7,6 @@
 #ifndef HALO_STATUS_H
 #define HALO_STATUS_H
 
-#include "base/cause.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,6 +18,28 @@ enum status {
     STATUS_SOME_FAILED = 3, /* of many jobs; the others are done */
     STATUS_TRY_AGAIN = 4,   /* nothing is wrong with the jobs: a full disk, a lost device */
     STATUS_INTERRUPTED = 5, /* a signal asked to stop; main raises it again */
+};
+
+/* Why a call failed: what programs read, such as batch's retry, libhalo and --json. Threads: any.
+ */
+
+enum cause {
+    CAUSE_OTHER,
+    CAUSE_USAGE,         /* The command line, a job, or an argument of a call is wrong. */
+    CAUSE_MISSING,       /* A file, a plugin or a program is not there. */
+    CAUSE_EXISTS,        /* halo would have replaced a file. */
+    CAUSE_NOT_PERMITTED, /* The system's permissions forbid it. */
+    CAUSE_DAMAGED,       /* The content of a file breaks the rules of its format. */
+    CAUSE_UNSUPPORTED,   /* halo, this build, or a format has no way to do it. */
+    CAUSE_NO_SPACE,      /* A disk is full. */
+    CAUSE_READ_ONLY,     /* A disk takes no writes. */
+    CAUSE_NO_MEMORY,     /* Memory ran out, or a thread could not be started. */
+    CAUSE_TEMPORARY,     /* The call may succeed later: I/O errors, too many open files. */
+    CAUSE_BUSY,          /* An earlier call has not ended. */
+    CAUSE_DEVICE,        /* A GPU, a sound device or a sound server failed. */
+    CAUSE_NO_GPU,        /* No GPU can be used. */
+    CAUSE_SOME_FAILED,   /* Some of many jobs failed. */
+    CAUSE_INTERRUPTED,   /* A signal asked to stop. */
 };
 
 /* SILENT: errors only, where something else is written to standard error. */
@@ -116,5 +136,27 @@ void messages_to(void (*show)(void *context, const char *line), void *context);
 
 /* A line on the terminal that the next message replaces (progress). */
 void note_transient(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* The cause of a number from <errno.h>. */
+enum cause cause_of_errno(int error);
+
+/* What is wrong with a file. */
+struct flaw {
+    enum cause cause;
+    const char *text; /* the end of a message; NULL: nothing is wrong */
+};
+
+/* The flaw in the system's words. They are valid until this thread's next strerror(). */
+struct flaw flaw_of_errno(int error);
+
+/* "no space": the word of --json. */
+const char *cause_name(enum cause cause);
+
+/* The order of messages. Threads: any. */
+
+/* Until the unlock other threads wait before they print a message, and this one prints none but by
+ * message_emit. Also for a call that redirects standard error: those of others would be lost. */
+void message_lock(void);
+void message_unlock(void);
 
 #endif

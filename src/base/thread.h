@@ -2,9 +2,13 @@
 #ifndef HALO_THREAD_H
 #define HALO_THREAD_H
 
+#include "base/realtime.h"
 #include "base/status.h"
 
 #include <pthread.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <time.h>
 
 enum thread_priority {
     THREAD_AS_CALLER,
@@ -22,5 +26,39 @@ const char *thread_error(int error);
 
 /* A condition with timed waits on the monotonic clock. */
 void thread_condition_init(pthread_cond_t *condition);
+
+/* What the kernel counts of the calling thread: two system calls that do not wait, about a
+ * microsecond together. Threads: any. Real-time. */
+
+struct thread_usage {
+    int64_t cpu_ns; /* on a processor */
+    long faults;    /* pages mapped without reading */
+    long major;     /* pages read from a disk */
+    long preempted; /* times the processor was taken from it */
+    int processor;  /* the present one; of a difference: whether it changed */
+};
+
+HALO_REALTIME static inline struct thread_usage thread_usage_now(void)
+{
+    struct rusage usage = {0};
+    struct timespec cpu = {0};
+    getrusage(RUSAGE_THREAD, &usage);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    return (struct thread_usage){.cpu_ns = (int64_t)cpu.tv_sec * 1000000000 + cpu.tv_nsec,
+                                 .faults = usage.ru_minflt,
+                                 .major = usage.ru_majflt,
+                                 .preempted = usage.ru_nivcsw,
+                                 .processor = sched_getcpu()};
+}
+
+HALO_REALTIME static inline struct thread_usage
+thread_usage_between(const struct thread_usage *before, const struct thread_usage *now)
+{
+    return (struct thread_usage){.cpu_ns = now->cpu_ns - before->cpu_ns,
+                                 .faults = now->faults - before->faults,
+                                 .major = now->major - before->major,
+                                 .preempted = now->preempted - before->preempted,
+                                 .processor = now->processor != before->processor};
+}
 
 #endif

@@ -26,7 +26,7 @@ struct workers {
     size_t started; /* threads: at most count - 1 */
     bool is_short;  /* the next one could not be started */
     struct worker *threads;
-    bool has_cpus; /* below: the creator's, whoever starts a thread (numa_place.h) */
+    bool has_cpus; /* below: the creator's, whoever starts a thread (machine.h) */
     cpu_set_t cpus;
 
     pthread_mutex_t lock;

@@ -5,7 +5,8 @@
 #include "batch/job_reads.h"
 #include "batch/sum_set.h"
 #include "chain/mask_cache.h"
-#include "convolve/backend_cost.h"
+#include "convolve/convolver_backend.h"
+#include "convolve/convolver_choice.h"
 #include "sound/port.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "base/files_read.h"
 #include "base/json_text.h"
 #include "base/plural.h"
-#include "base/progress_of_many.h"
+#include "base/progress.h"
 #include "base/stop.h"
 #include "batch/batch_gpu.h"
 #include "batch/batch_journal.h"

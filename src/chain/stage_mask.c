@@ -5,7 +5,7 @@
 #include "chain/mask_options.h"
 #include "chain/stage_draw.h"
 #include "chain/stage_paths.h"
-#include "convolve/backend_cost.h"
+#include "convolve/convolver_choice.h"
 #include "mask/design.h"
 #include "sound/port.h"
 

@@ -1,13 +1,351 @@
-#include "convolve/convolver_service.h"
-#include "convolve/convolver_state.h"
-
 #include "base/laps.h"
+#include "base/monotonic.h"
 #include "base/plural.h"
-#include "base/thread_usage.h"
+#include "base/thread.h"
+#include "convolve/convolver_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The sides of a convolver, on the control thread: the backend that was asked for, the CPU that
+ * stands by for it, and the forms of masks for both. */
+
+static const double GPU_SHARE = 0.6;        /* of a live block's time, for the GPU */
+static const double AFFORDABLE_SHARE = 0.3; /* for the CPU in parallel with it */
+
+enum { AFFORDABLE_BLOCKS = 64 /* measured to decide that */ };
+
+/* ---- sides ---- */
+
+static const struct convolver_backend *variant_of(const struct convolver_backend *backend,
+                                                  const struct convolver_shape *shape,
+                                                  const struct mask *mask)
+{
+    if (shape->precision == PRECISION_DOUBLE)
+        backend = backend->in_double;
+    return backend && backend->variant ? backend->variant(shape, mask) : backend;
+}
+
+static enum status create_side(struct convolver *convolver, enum side side,
+                               const struct convolver_backend *backend, const struct mask *mask)
+{
+    const struct convolver_shape *shape = &convolver->shape;
+    struct numa_before before = {0};
+    backend = variant_of(backend, shape, mask);
+    if (!backend || !backend->create)
+        return fail_no_cuda();
+    if (backend->enter)
+        backend->enter(shape, &before);
+    enum status status = backend->create(shape, &convolver->convolution[side]);
+    numa_leave(&before);
+    TRY(status);
+    convolver->backend[side] = backend;
+    backend->describe(convolver->convolution[side], convolver->algorithm[side],
+                      sizeof convolver->algorithm[side]);
+    return STATUS_OK;
+}
+
+/* `mask` is the first one. Errors: memory, no such backend, what it cannot do. */
+static enum status convolver_create_main(struct convolver *convolver,
+                                         const struct convolver_backend *backend,
+                                         const struct mask *mask)
+{
+    return create_side(convolver, MAIN, backend, mask);
+}
+
+static enum status convolver_create_standby(struct convolver *convolver, const struct mask *mask)
+{
+    return create_side(convolver, STANDBY, &convolver_cpu, mask);
+}
+
+static void convolver_destroy_sides(struct convolver *convolver)
+{
+    for (size_t s = 0; s < SIDES; s++)
+        if (convolver->convolution[s])
+            convolver->backend[s]->destroy(convolver->convolution[s]);
+}
+
+/* ---- masks ---- */
+
+static enum status prepare_side(const struct convolver *convolver, enum side side,
+                                const struct mask *mask, struct convolver_mask *prepared)
+{
+    struct prepared *form = NULL;
+    enum status status =
+        convolver->backend[side]->prepare(convolver->convolution[side], mask, &form);
+    prepared->forms[side] = form;
+    return status;
+}
+
+/* Forms of a mask for both sides; those of an unfinished one are released as well. */
+static enum status convolver_prepare_sides(const struct convolver *convolver,
+                                           const struct mask *mask, struct convolver_mask *prepared)
+{
+    for (enum side s = convolver_side_of(convolver); s < SIDES; s++)
+        if (convolver->backend[s])
+            TRY(prepare_side(convolver, s, mask, prepared));
+    return STATUS_OK;
+}
+
+static void convolver_release_sides(const struct convolver *convolver,
+                                    const struct convolver_mask *prepared)
+{
+    for (size_t s = 0; s < SIDES; s++)
+        if (prepared->forms[s])
+            convolver->backend[s]->release(convolver->convolution[s],
+                                           (struct prepared *)prepared->forms[s]);
+}
+
+bool convolver_make_standby(struct convolver *convolver)
+{
+    const struct mask *mask = convolver->kept_mask;
+    if (convolver->backend[STANDBY] || !mask)
+        return convolver->backend[STANDBY] != NULL;
+    log_as_notes(true); /* the failure is reported */
+    enum status status = convolver_create_standby(convolver, mask);
+    if (status == STATUS_OK)
+        status = prepare_side(convolver, STANDBY, mask, convolver->first);
+    log_as_notes(false);
+    return status == STATUS_OK;
+}
+
+/* ---- a standby that runs along ---- */
+
+/* What the standby takes of a block's time, in ns, measured on silence: of processor time, since a
+ * busy machine may take the processor from this thread meanwhile. */
+static double standby_time(const struct convolver *convolver)
+{
+    struct block silence = {0};
+    struct convolution *convolution = convolver->convolution[STANDBY];
+    const struct convolver_backend *backend = convolver->backend[STANDBY];
+    struct convolver_slot slots[CONVOLVER_SLOTS] = {
+        {.prepared = convolver->first->forms[STANDBY], .out = convolver->beside[0].data}};
+    if (block_init(&silence, convolver->shape.inputs, convolver->shape.block, "a convolver") !=
+        STATUS_OK)
+        return (double)INT64_MAX;
+    if (backend->arm)
+        (void)backend->arm(convolution, 0, slots[0].prepared, true);
+    const struct thread_usage before = thread_usage_now();
+    for (size_t i = 0; i < AFFORDABLE_BLOCKS; i++)
+        backend->step(convolution, (const float *const *)silence.data, slots);
+    const struct thread_usage after = thread_usage_now();
+    backend->reset(convolution);
+    block_free(&silence);
+    return (double)(after.cpu_ns - before.cpu_ns) / AFFORDABLE_BLOCKS;
+}
+
+/* Live, once the first mask is prepared: whether the CPU is fast enough for the standby to run
+ * along. Errors: memory. */
+static enum status convolver_try_along(struct convolver *convolver)
+{
+    const struct convolver_shape *shape = &convolver->shape;
+    double period = (double)convolver_period(shape);
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
+        TRY(block_init(&convolver->beside[v], shape->outputs, shape->block, "a convolver"));
+    convolver->patience = (int64_t)(GPU_SHARE * period);
+    convolver->along = standby_time(convolver) < AFFORDABLE_SHARE * period;
+    return STATUS_OK;
+}
+
+/* The convolver's step: what both precisions share, and a GPU with the CPU beside it. Real-time
+ * throughout. */
+
+HALO_REALTIME static bool runs(const struct convolver *convolver, enum side side)
+{
+    return side == convolver_side_of(convolver) || (side == STANDBY && convolver->along);
+}
+
+/* Whether the new mask is armed on all active sides, so that it enters them in one block. */
+HALO_REALTIME static bool is_armed(const struct convolver *convolver)
+{
+    bool armed = true;
+    for (enum side side = MAIN; side < SIDES; side++) {
+        const struct convolver_backend *backend = convolver->backend[side];
+        if (backend && backend->arm && runs(convolver, side))
+            armed = backend->arm(convolver->convolution[side], 1 - convolver->slot,
+                                 convolver->change.to->forms[side], !convolver->shape.live) &&
+                    armed;
+    }
+    return armed;
+}
+
+/* Whether the new mask takes part in this block: from the switch's frame on, but not before it is
+ * armed. Live, arming begins at once. */
+HALO_REALTIME static bool enter(struct convolver *convolver)
+{
+    struct convolver_switch *change = &convolver->change;
+    uint64_t end = convolver->position + convolver->filter.block;
+    if (convolver->begun)
+        return true;
+    if (change->at < convolver->position)
+        change->at = convolver->position;
+    bool due = change->at < end;
+    if ((due || convolver->shape.live) && !is_armed(convolver)) {
+        if (due)
+            change->at = end;
+        return false;
+    }
+    convolver->begun = due;
+    convolver->switches += due;
+    return due;
+}
+
+HALO_REALTIME void convolver_begin_switch(struct filter *filter, uint64_t frames)
+{
+    struct convolver *convolver = (struct convolver *)filter;
+    if (atomic_load(&convolver->switching) && convolver->change.at == CONVOLVER_HELD)
+        convolver->change.at = convolver->position + frames;
+}
+
+/* Until then the control thread may be writing the switch. */
+HALO_REALTIME bool convolver_has_begun(const struct filter *filter, uint64_t number, uint64_t *at)
+{
+    const struct convolver *convolver = (const struct convolver *)filter;
+    if (convolver->switches < number)
+        return false;
+    *at = convolver->change.at;
+    return true;
+}
+
+/* Make the new mask the current one. */
+static HALO_REALTIME void convolver_finish_switch(struct convolver *convolver)
+{
+    convolver->current = convolver->change.to;
+    convolver->slot = 1 - convolver->slot;
+    convolver->switches += !convolver->begun; /* a reset came before it began */
+    convolver->begun = convolver->entered = false;
+    atomic_store(&convolver->switching, false);
+}
+
+HALO_REALTIME void convolver_set_masks(const struct convolver *convolver, enum side side,
+                                       bool entering, bool all_fresh,
+                                       struct convolver_slot slots[CONVOLVER_SLOTS])
+{
+    const struct convolver_backend *backend = convolver->backend[side];
+    slots[convolver->slot] =
+        (struct convolver_slot){.prepared = convolver->current->forms[side], .fresh = all_fresh};
+    slots[1 - convolver->slot] = (struct convolver_slot){0};
+    if (entering)
+        slots[1 - convolver->slot] =
+            (struct convolver_slot){.prepared = convolver->change.to->forms[side],
+                                    .fresh = !convolver->entered || all_fresh};
+    for (size_t v = 0; v < CONVOLVER_SLOTS && backend->arm; v++)
+        if (slots[v].prepared) /* the first mask; both when the standby takes over */
+            (void)backend->arm(convolver->convolution[side], v, slots[v].prepared, true);
+}
+
+/* After a step. A GPU is waited for: whatever takes long there is the GPU. */
+HALO_REALTIME static unsigned find_held_up(const struct convolver *convolver)
+{
+    unsigned held_up =
+        convolver->backend[convolver_side_of(convolver)]->failure ? FILTER_GPU_LATE : 0;
+    for (enum side side = MAIN; side < SIDES; side++) {
+        const struct convolver_backend *backend = convolver->backend[side];
+        if (backend && runs(convolver, side) && backend->is_worker_late &&
+            backend->is_worker_late(convolver->convolution[side]))
+            held_up |= FILTER_WORKER_LATE;
+    }
+    return held_up;
+}
+
+HALO_REALTIME const char *convolver_failure_of(const struct convolver *convolver, enum side side)
+{
+    const struct convolver_backend *backend = convolver->backend[side];
+    return backend->failure ? backend->failure(convolver->convolution[side]) : NULL;
+}
+
+HALO_REALTIME void convolver_leave_main(struct convolver *convolver, const char *failure)
+{
+    snprintf(convolver->notice, sizeof convolver->notice,
+             "the GPU failed (%s): continuing on the CPU from frame %llu, nothing is lost", failure,
+             (unsigned long long)convolver->position);
+    if (!convolver->shape.service) /* which says it once for all convolvers */
+        convolver->filter.notice = convolver->notice;
+    convolver->along = false;
+    atomic_store(&convolver->side, STANDBY);
+}
+
+/* ---- a GPU with the CPU beside it ---- */
+
+HALO_REALTIME static void copy_outputs(const struct convolver *convolver, const struct block *from,
+                                       float *const *out)
+{
+    for (size_t c = 0; c < convolver->filter.outputs; c++)
+        memcpy(out[c], from->data[c], convolver->filter.block * sizeof(float));
+}
+
+/* The block goes to the GPU first, then the CPU computes it too, then the answer is awaited. If the
+ * answer is late or the GPU failed, the outputs are those of the CPU. */
+HALO_REALTIME static void run_beside(struct convolver *convolver, const float *const *in,
+                                     float *const *out, bool entering)
+{
+    const struct convolver_backend *backend = convolver->backend[MAIN];
+    struct convolution *convolution = convolver->convolution[MAIN];
+    struct convolver_slot of_gpu[CONVOLVER_SLOTS], of_cpu[CONVOLVER_SLOTS];
+    int64_t until = monotonic_ns() + convolver->patience;
+    convolver_set_slots(convolver, MAIN, entering, false, out, &convolver->coming, of_gpu);
+    backend->post(convolution, in, of_gpu);
+    convolver_set_slots(convolver, STANDBY, entering, false, convolver->beside[0].data,
+                        &convolver->beside[1], of_cpu);
+    convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], in, of_cpu);
+    if (backend->collect(convolution, of_gpu, until))
+        return;
+    copy_outputs(convolver, &convolver->beside[0], out);
+    if (entering)
+        copy_outputs(convolver, &convolver->beside[1], convolver->coming.data);
+    const char *failure = convolver_failure_of(convolver, MAIN);
+    if (failure)
+        convolver_leave_main(convolver, failure);
+    else
+        atomic_fetch_add(&convolver->late, 1);
+}
+
+/* ---- the block ---- */
+
+HALO_REALTIME static void end_block(struct convolver *convolver, bool entering)
+{
+    convolver->filter.held_up = find_held_up(convolver);
+    uint64_t end = convolver->position + convolver->filter.block;
+    convolver->entered = entering || convolver->entered;
+    if (entering && end - convolver->change.at >= convolver->change.frames)
+        convolver_finish_switch(convolver);
+    convolver->position = end;
+}
+
+/* The filter's process. Real-time. */
+static HALO_REALTIME void convolver_process(struct filter *filter, const float *const *in,
+                                            float *const *out)
+{
+    struct convolver *convolver = (struct convolver *)filter;
+    bool entering = atomic_load(&convolver->switching) && enter(convolver);
+    if (convolver->along)
+        run_beside(convolver, in, out, entering);
+    else
+        convolver_run(convolver, in, out, entering);
+    convolver_remember(convolver, in);
+    if (convolver->prover)
+        prover_step(convolver->prover, in, (const float *const *)out,
+                    entering ? NULL : convolver->current->proved);
+    if (entering)
+        convolver_fade(convolver, out);
+    end_block(convolver, entering);
+}
+
+static HALO_REALTIME void convolver_process_in_double(struct filter *filter,
+                                                      const double *const *in, double *const *out)
+{
+    struct convolver *convolver = (struct convolver *)filter;
+    bool entering = atomic_load(&convolver->switching) && enter(convolver);
+    convolver_run_in_double(convolver, in, out, entering);
+    convolver_remember_in_double(convolver, in);
+    if (convolver->prover)
+        prover_step_in_double(convolver->prover, in, (const double *const *)out,
+                              entering ? NULL : convolver->current->proved);
+    if (entering)
+        convolver_fade_in_double(convolver, out);
+    end_block(convolver, entering);
+}
 
 static void convolver_reset(struct filter *filter)
 {

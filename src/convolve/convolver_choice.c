@@ -1,13 +1,221 @@
-/* The table of backends, and which one serves a mask. */
-#include "convolve/convolver_state.h"
+#include "convolve/convolver_choice.h"
 
 #include "base/machine.h"
-#include "convolve/backend_cost.h"
+#include "convolve/convolver_state.h"
 #include "convolve/partition.h"
 #include "signal/fft.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Seconds on a server with 16 virtual processors and an H200: docs/measurements.md. The CPU's are
+ * from "Matrices afterwards" (the column "every path counted", and 32x32 on two processors), less
+ * what both have. */
+static const double CPU_STEP = 1.9e-9; /* for an estimated ns of partition.h, on one thread */
+static const double CPU_MOVE = 1.2;    /* ns of that a sample, in or out: histories, chunks */
+static const double CPU_ALONE = 2; /* transforms of millions of points take so many times as long */
+static const double CPU_TAP = 1.34e-8; /* a tap of the mask becomes spectra, on one thread */
+static const double CPU_TAPS = 7e6;    /* as many take as long as all other preparations */
+static const double CPU_SERIAL = 0.05; /* part of the work that more threads do not shorten */
+
+/* "GPU: files, and what auto takes": phases that HALO_LAPS=1 prints. */
+static const double GPU_CONTEXT = 0.22;   /* until it can be used: 0.20 to 0.24 */
+static const double GPU_LEAVE = 0.11;     /* freed when the process ends: 0.11 to 0.14 */
+static const double MASK_TAP = 2.5e-9;    /* read, beside which the context is made */
+static const double GPU_SET_UP = 2e-9;    /* memory is pinned for a sample of a block */
+static const double GPU_SAMPLES = 3e6;    /* as many take as long as the rest of the set-up */
+static const double GPU_SPECTRUM = 2e-10; /* a point of a mask's spectra */
+static const double GPU_CARRY = 4e-10;    /* a sample, there and back */
+static const double GPU_POINT = 2e-11;    /* a point of a transform */
+static const double GPU_BLOCK = 8e-5;     /* launches */
+static const double H200 = 4.9e12;        /* bytes a second, as its driver reports them */
+
+/* Pictures, a cell: "The stage --spectral", the same place. */
+static const double CPU_CELL_TAP = 4.5e-11; /* a coefficient, on one thread */
+static const double GPU_CELL = 3e-10;       /* there and back */
+static const double GPU_CELL_TAP = 1e-13;   /* a coefficient */
+
+/* Many sounds: "GPU: many sounds at once", the same place. Masks: 1,600 rooms of 0.2 to 1.2 s
+ * beside 50. */
+static const double FILE_COST = 0.5e-3;    /* a file, apart from its samples */
+static const double FILE_SAMPLE = 1.6e-9;  /* read 1.25e-9, or written 1.9e-9 */
+static const double CODEC = 11e-9;         /* a sample of a compressed format (FLAC) */
+static const double HAND_OVER = 0.5e-9;    /* a sample to where a GPU gets it, or from there */
+static const double DEVICE_TURN = 0.07e-3; /* a job, of the thread that serves a GPU */
+static const double MASK_SENT = 0.2e-3;    /* a mask, until a GPU has it, while others wait */
+
+/* A GPU has to take less than this part of the CPU's time: the constants of one machine are that
+ * wrong on another. */
+static const double CLEARLY = 0.5;
+
+enum {
+    BLOCK_SAMPLES = 1 << 23, /* of a block: chain/stages.c */
+    GPU_BLOCK_LEAST = 1 << 16,
+    GPU_BLOCK_TAPS = 8, /* and a part of the mask */
+    GPU_BLOCKS = 4,     /* at least, of a longer sound */
+    GPU_FFT_LEAST = 1 << 10,
+    GPU_PATHS = 8, /* products of a point that cost as much as its transform */
+};
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static size_t widest(const struct backend_job *job)
+{
+    return job->inputs > job->outputs ? job->inputs : job->outputs;
+}
+
+static double samples_of(const struct backend_job *job)
+{
+    return job->frames * (double)job->inputs +
+           (job->frames + (double)job->taps) * (double)job->outputs;
+}
+
+static size_t block_most(const struct backend_job *job)
+{
+    double frames = job->frames + (double)job->taps;
+    size_t most = BLOCK_SAMPLES / widest(job);
+    return frames < (double)most ? (size_t)frames : most;
+}
+
+/* ---- the CPU ---- */
+
+/* *sharers: threads that can share the step. */
+static double step_of_cpu(const struct backend_job *job, size_t *sharers)
+{
+    size_t rows = job->inputs < job->outputs ? job->inputs : job->outputs;
+    struct partition_job plan_job = {.taps = job->taps,
+                                     .pace = PARTITION_AVERAGE,
+                                     .channels = widest(job),
+                                     .paths =
+                                         partition_paths(job->inputs, job->outputs, job->paths)};
+    size_t block = partition_preferred_block(&plan_job, block_most(job));
+    plan_job.block = block;
+    plan_job.channels = rows;
+    struct partition_plan plan = partition_plan(&plan_job);
+    double factor = plan.algorithm == PARTITION_PARTITIONED ? CPU_ALONE : 1;
+    double blocks = ceil((job->frames + (double)job->taps) / (double)block);
+    double moved = (double)(job->inputs + job->outputs) * (double)block;
+    *sharers = partition_sharers(&plan, widest(job), job->threads);
+    return factor * CPU_STEP * blocks *
+           (partition_step_cost(&plan, job->inputs, job->outputs, job->paths, block) +
+            CPU_MOVE * moved);
+}
+
+double backend_cost_cpu(const struct backend_job *job)
+{
+    size_t sharers;
+    double step = step_of_cpu(job, &sharers);
+    double channels = (double)(job->inputs + job->outputs);
+    double taps = ((double)job->columns + channels) * (double)job->taps + CPU_TAPS;
+    return (CPU_SERIAL + (1 - CPU_SERIAL) / (double)sharers) * (step + CPU_TAP * taps);
+}
+
+/* ---- a GPU ---- */
+
+static double slower_than_h200(double bandwidth)
+{
+    return bandwidth > 0 ? H200 / bandwidth : 1;
+}
+
+/* The points of a block's transforms, for one channel: the fewest, of any length. */
+static double points_of(size_t taps, double block, double *fft)
+{
+    double best = INFINITY;
+    for (double n = GPU_FFT_LEAST; n == GPU_FFT_LEAST || n < 4 * (block + (double)taps); n *= 2) {
+        double hop = n - (double)taps, points = hop > 0 ? n * ceil(block / hop) : INFINITY;
+        if (points < best) {
+            best = points;
+            *fft = n;
+        }
+    }
+    return best;
+}
+
+struct gpu_work {
+    double block, blocks; /* frames, count */
+    double spectra, points;
+};
+
+static struct gpu_work work_of_gpu(const struct backend_job *job)
+{
+    double least = larger(GPU_BLOCK_LEAST, (double)job->taps / GPU_BLOCK_TAPS);
+    double most = (double)block_most(job), block = larger(most / GPU_BLOCKS, least);
+    block = block < most ? block : most;
+    double fft = GPU_FFT_LEAST, points = points_of(job->taps, block, &fft);
+    double blocks = ceil((job->frames + (double)job->taps) / block);
+    double rows = (double)(job->inputs + job->outputs) + (double)job->paths / GPU_PATHS;
+    return (struct gpu_work){block, blocks, (double)job->columns * fft, blocks * points * rows};
+}
+
+double backend_cost_gpu(const struct backend_job *job, double bandwidth)
+{
+    const struct gpu_work work = work_of_gpu(job);
+    double block = (double)(job->inputs + job->outputs) * work.block;
+    double read = MASK_TAP * (double)job->columns * (double)job->taps;
+    double compute = GPU_SPECTRUM * work.spectra + GPU_POINT * work.points;
+    return larger(GPU_CONTEXT - read, 0) + GPU_LEAVE + GPU_SET_UP * (block + GPU_SAMPLES) +
+           work.blocks * (GPU_CARRY * block + GPU_BLOCK) + slower_than_h200(bandwidth) * compute;
+}
+
+bool backend_cost_clearly_gpu(double cpu, double gpu)
+{
+    return gpu < CLEARLY * cpu;
+}
+
+/* ---- pictures ---- */
+
+static double cells_of(const struct backend_picture *picture)
+{
+    return picture->rows * (double)picture->columns * (double)picture->channels;
+}
+
+double backend_cost_picture_cpu(const struct backend_picture *picture)
+{
+    return CPU_CELL_TAP * cells_of(picture) * (double)picture->taps / (double)picture->threads;
+}
+
+double backend_cost_picture_gpu(const struct backend_picture *picture, double bandwidth)
+{
+    double tap = slower_than_h200(bandwidth) * GPU_CELL_TAP;
+    return GPU_CONTEXT + GPU_LEAVE + cells_of(picture) * (GPU_CELL + tap * (double)picture->taps);
+}
+
+/* ---- many sounds ---- */
+
+void backend_set_add_file(struct backend_set *set, double samples, double compressed)
+{
+    set->files += FILE_COST + FILE_SAMPLE * samples + CODEC * compressed;
+}
+
+void backend_set_add(struct backend_set *set, const struct backend_job *job)
+{
+    size_t sharers;
+    double samples = samples_of(job);
+    set->convolve += step_of_cpu(job, &sharers);
+    set->hand_over += HAND_OVER * samples;
+    set->carried += GPU_CARRY / 2 * samples + DEVICE_TURN;
+    set->computed += GPU_POINT * work_of_gpu(job).points + DEVICE_TURN;
+}
+
+double backend_set_cpu(const struct backend_set *set)
+{
+    return set->jobs * set->convolve / (double)set->processors;
+}
+
+/* Files are read and written beside the GPU's work: the longer of them counts. */
+double backend_set_gpu(const struct backend_set *set, double bandwidth)
+{
+    double each = set->jobs / (double)set->processors, files = each * set->files;
+    double device = larger(set->carried, slower_than_h200(bandwidth) * set->computed);
+    return GPU_CONTEXT + GPU_LEAVE + MASK_SENT * set->masks +
+           larger(files + each * set->hand_over, set->jobs * device) - files;
+}
+
+/* The table of backends, and which one serves a mask. */
 
 #ifdef HALO_NO_CUDA
 const struct convolver_backend convolver_cuda = {.name = "cuda"}; /* create_side refuses it */

@@ -1,7 +1,7 @@
 /* The backend "cpu": selects a variant, and what both share. */
 #include "convolve/convolver_cpu.h"
 
-#include "base/memory_limit.h"
+#include "base/machine.h"
 #include "base/plural.h"
 #include "base/realtime.h"
 #include "signal/audio.h"
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a block's time, by the estimate, which is low: waking a worker takes longer. */
+/* A job is light that takes less than this part of a block's time, by the estimate, which is low:
+ * waking a worker takes longer. */
 static const double LIGHT = 0.01;
 
 enum { ROW_FLOATS = 16 }; /* each row begins at a whole cache line */

@@ -8,7 +8,7 @@
 #ifndef HALO_CONVOLVER_CPU_H
 #define HALO_CONVOLVER_CPU_H
 
-#include "convolve/convolver.h"
+#include "convolve/convolver_backend.h"
 #include "convolve/history.h"
 #include "convolve/near_bound.h"
 #include "convolve/partition.h"

@@ -39,7 +39,6 @@
 /* For each precision. */
 #define job_begin REAL(job_begin)
 #define job_run REAL(job_run)
-#define job_run_inputs REAL(job_run_inputs)
 #define job_run_unit REAL(job_run_unit)
 #define job_run_armed REAL(job_run_armed)
 #define job_lock REAL(job_lock)
@@ -52,18 +51,9 @@
 #define live_work REAL(live_work)
 #define live_share_cost REAL(live_share_cost)
 #define live_share_is_worthwhile REAL(live_share_is_worthwhile)
-#define cpu_live_longest_transform REAL(cpu_live_longest_transform)
-#define cpu_live_prepare REAL(cpu_live_prepare)
-#define cpu_live_release REAL(cpu_live_release)
 #define live_share_init REAL(live_share_init)
 #define live_share_begin REAL(live_share_begin)
 #define live_share_run REAL(live_share_run)
-#define live_share_help REAL(live_share_help)
-#define live_share_margin REAL(live_share_margin)
-#define cpu_live_leave REAL(cpu_live_leave)
-#define cpu_live_arm REAL(cpu_live_arm)
-#define cpu_live_step REAL(cpu_live_step)
-#define cpu_live_is_worker_late REAL(cpu_live_is_worker_late)
 
 enum { LANES_MOST = 32, LANE_ARMING = LANES_MOST };
 
@@ -211,7 +201,6 @@ void job_begin(struct cpu_live_convolution *convolution, size_t s);
 /* Do units up to `until` ns of the job's cost, or transform its inputs, or do the next unit. The
  * caller holds the lane's lock. */
 void job_run(struct cpu_live_convolution *convolution, size_t s, struct lane *lane, double until);
-void job_run_inputs(struct cpu_live_convolution *convolution, size_t s, struct lane *lane);
 enum job_progress { JOB_RAN, JOB_WAITS /* for inputs of other lanes */, JOB_DONE };
 enum job_progress job_run_unit(struct cpu_live_convolution *convolution, size_t s,
                                struct lane *lane);
@@ -230,7 +219,7 @@ void job_lock(struct lane *lane);
 bool job_try(struct lane *lane); /* true: the caller holds it now */
 void job_release(struct lane *lane);
 
-/* ---- the step's own work: convolver_cpu_live_share.c; real-time but for its set-up ---- */
+/* ---- the step's own work: convolver_cpu_live_job.c; real-time but for its set-up ---- */
 
 /* Estimated ns of the step's own work in a block, and whether workers share it. */
 double live_share_cost(const struct convolver_shape *shape, const struct partition_plan *plan);
@@ -245,14 +234,7 @@ void live_share_begin(struct cpu_live_convolution *convolution, const real *cons
                       const struct convolver_slot slots[CONVOLVER_SLOTS]);
 void live_share_run(struct cpu_live_convolution *convolution);
 
-/* Take pieces of the current phase, and wait a little for the next one. False: the worker was in
- * this phase already. */
-bool live_share_help(struct live_worker *worker);
-
-/* ns before and after the expected time of a block in which workers spin, to be there at once. */
-int64_t live_share_margin(const struct live_share *share);
-
-/* ---- the workers: convolver_cpu_live_worker.c; real-time ---- */
+/* ---- the workers: convolver_cpu_live_job.c; real-time ---- */
 
 /* When to poll for work that arrives once a period from a thread that must not wake the poller.
  *
@@ -275,32 +257,10 @@ int64_t poll_timer_next(struct poll_timer *clock, bool found, int64_t now);
 /* A worker's main: until `leave`. */
 void *live_work(void *live_worker);
 
-/* ---- masks: convolver_cpu_live_mask.c; control thread ---- */
-
-/* Points. */
-size_t cpu_live_longest_transform(const struct partition_plan *plan);
-
-/* See struct convolver_backend. */
-MUST_CHECK enum status cpu_live_prepare(const struct convolution *convolution,
-                                        const struct mask *mask, struct prepared **prepared);
-void cpu_live_release(const struct convolution *convolution, struct prepared *prepared);
-
-/* ---- arming and the step: convolver_cpu_live_step.c; real-time ---- */
-
 /* Hz; if unknown, as high as it may be. */
 static inline double live_rate(const struct convolver_shape *shape)
 {
     return shape->rate ? shape->rate : 192000;
 }
-
-/* Remove a slot from the jobs that begin from now on. */
-void cpu_live_leave(struct cpu_live_convolution *convolution, size_t slot);
-
-/* See struct convolver_backend. */
-bool cpu_live_arm(struct convolution *convolution, size_t slot, const struct prepared *prepared,
-                  bool at_once);
-bool cpu_live_is_worker_late(const struct convolution *convolution);
-void cpu_live_step(struct convolution *convolution, const real *const *in,
-                   const struct convolver_slot slots[CONVOLVER_SLOTS]);
 
 #endif

@@ -1,13 +1,14 @@
-/* The jobs of the CPU's live convolver, unit by unit. Real-time: called by the step or by a worker.
- */
-#include "convolve/convolver_cpu_live.h"
-
 #include "base/monotonic.h"
 #include "base/realtime.h"
+#include "convolve/convolver_cpu_live.h"
 
 #include <math.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
+
+/* The jobs of the CPU's live convolver, unit by unit. Real-time: called by the step or by a worker.
+ */
 
 enum {
     PARTITIONS_MOST = 4, /* of a mask, multiplied in one unit */
@@ -17,7 +18,7 @@ enum {
 
 /* ---- units of a job ---- */
 
-/* Of the masks that the job of segment `s` serves, one that may need double precision, or NULL. */
+/* A mask that the job of segment `s` serves and that may need double precision, or NULL. */
 HALO_REALTIME static const struct cpu_live_mask *mask_near_bound(const struct segment *segment,
                                                                  size_t s)
 {
@@ -285,8 +286,8 @@ HALO_REALTIME void job_run(struct cpu_live_convolution *convolution, size_t s, s
         continue;
 }
 
-HALO_REALTIME void job_run_inputs(struct cpu_live_convolution *convolution, size_t s,
-                                  struct lane *lane)
+static HALO_REALTIME void job_run_inputs(struct cpu_live_convolution *convolution, size_t s,
+                                         struct lane *lane)
 {
     while (lane->job.input < lane->job.input_end)
         (void)run_next(convolution, s, lane, INFINITY);
@@ -342,4 +343,390 @@ HALO_REALTIME bool job_try(struct lane *lane)
 HALO_REALTIME void job_release(struct lane *lane)
 {
     atomic_flag_clear_explicit(&lane->lock, memory_order_release);
+}
+
+/* The step's own work in the CPU's live convolver, in pieces of channels that workers take as well.
+ * Real-time, except live_share_init. */
+
+static const double SHARED_FROM = 1.0 / 16; /* of a block, by the estimate, which is low */
+static const double MOVING_COST = 400;      /* ns per channel and direction, uncached */
+
+enum {
+    MARGIN = 100000,     /* ns */
+    MARGIN_PART = 8,     /* of a block, at most */
+    BETWEEN_NS = 100000, /* that a worker waits for the second phase */
+    LOOKS = 64,          /* between two readings of the clock */
+    LINE = 64 / sizeof(real),
+};
+
+/* ---- set-up ---- */
+
+double live_share_cost(const struct convolver_shape *shape, const struct partition_plan *plan)
+{
+    double rows = (double)(shape->inputs + shape->outputs), cost = MOVING_COST * rows;
+    cost += partition_head_cost(plan->head, shape->block) * (double)shape->paths;
+    for (size_t s = 0; s < plan->segment_count; s++) {
+        const struct partition_segment *cut = &plan->segments[s];
+        if (cut->size == shape->block)
+            cost += rows * partition_fft_cost(cut->fft) +
+                    (double)(shape->paths * cut->partitions) * partition_multiply_cost(cut->fft);
+    }
+    return cost;
+}
+
+bool live_share_is_worthwhile(const struct convolver_shape *shape,
+                              const struct partition_plan *plan)
+{
+    double period = 1e9 * (double)shape->block / live_rate(shape);
+    return shape->live && workers_count(shape->workers) > 1 &&
+           live_share_cost(shape, plan) > SHARED_FROM * period;
+}
+
+void live_share_init(struct cpu_live_convolution *convolution)
+{
+    const struct convolver_shape *shape = &convolution->shape;
+    struct live_share *share = &convolution->share;
+    size_t rows = shape->inputs > shape->outputs ? shape->inputs : shape->outputs;
+    share->period = (int64_t)(1e9 * (double)shape->block / live_rate(shape));
+    share->pieces = 1;
+    if (live_share_is_worthwhile(shape, &convolution->plan))
+        share->pieces = rows < LANES_MOST ? rows : LANES_MOST;
+}
+
+/* ns before and after the expected time of a block in which workers spin, to be there at once. */
+static HALO_REALTIME int64_t live_share_margin(const struct live_share *share)
+{
+    return share->period / MARGIN_PART < MARGIN ? share->period / MARGIN_PART : MARGIN;
+}
+
+/* ---- pieces ---- */
+
+/* The jobs of a piece that are due in this block: the inputs, or the rest. */
+HALO_REALTIME static void run_due_jobs(struct cpu_live_convolution *convolution, size_t piece,
+                                       bool inputs)
+{
+    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
+        if (convolution->segments[s].cut.size != convolution->shape.block)
+            continue;
+        struct lane *lane = &convolution->segments[s].lanes[piece];
+        job_lock(lane);
+        if (inputs)
+            job_run_inputs(convolution, s, lane);
+        else
+            job_run(convolution, s, lane, INFINITY);
+        job_release(lane);
+    }
+}
+
+/* What is due to an output was written by another processor, some blocks ago: fetch it beforehand.
+ */
+HALO_REALTIME static void fetch_due(const struct cpu_live_convolution *convolution, size_t slot,
+                                    size_t output)
+{
+    size_t block = convolution->shape.block;
+    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
+        const struct segment *segment = &convolution->segments[s];
+        const real *due = due_block(convolution, segment, slot, output, convolution->end - block);
+        for (size_t i = 0; i < block && segment->helped; i += LINE)
+            __builtin_prefetch(due + i, 1);
+    }
+}
+
+HALO_REALTIME static void take_inputs(struct cpu_live_convolution *convolution, size_t piece)
+{
+    const struct live_share *share = &convolution->share;
+    size_t inputs = convolution->shape.inputs, end = inputs * (piece + 1) / share->pieces;
+    size_t outputs = convolution->shape.outputs, last = outputs * (piece + 1) / share->pieces;
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
+        for (size_t o = outputs * piece / share->pieces; o < last && convolution->joined[v].mask;
+             o++)
+            fetch_due(convolution, v, o);
+    for (size_t c = inputs * piece / share->pieces; c < end; c++)
+        history_write(&convolution->history, c, share->in[c]);
+    run_due_jobs(convolution, piece, true);
+}
+
+/* Take what is due to an output in this block and clear it there. `out` is NULL for a mask that is
+ * not active yet. */
+HALO_REALTIME static void take_due(struct cpu_live_convolution *convolution, size_t slot,
+                                   size_t output, real *out)
+{
+    size_t block = convolution->shape.block;
+    if (out)
+        memset(out, 0, block * sizeof *out);
+    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
+        real *due = due_block(convolution, &convolution->segments[s], slot, output,
+                              convolution->end - block);
+        for (size_t i = 0; out && i < block; i++)
+            out[i] += due[i];
+        memset(due, 0, block * sizeof *due);
+    }
+}
+
+HALO_REALTIME static void make_output(struct cpu_live_convolution *convolution, size_t v, size_t o)
+{
+    const struct convolver_slot *slot = &convolution->share.slots[v];
+    const struct cpu_live_mask *mask = (const struct cpu_live_mask *)slot->prepared;
+    take_due(convolution, v, o, mask ? slot->REAL(out)[o] : NULL);
+    if (mask)
+        add_head(&convolution->shape, &convolution->history, &mask->paths, mask->head,
+                 convolution->plan.head, o, slot->REAL(out)[o]);
+}
+
+HALO_REALTIME static void make_outputs(struct cpu_live_convolution *convolution, size_t piece)
+{
+    const struct live_share *share = &convolution->share;
+    size_t outputs = convolution->shape.outputs, end = outputs * (piece + 1) / share->pieces;
+    run_due_jobs(convolution, piece, false);
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
+        for (size_t o = outputs * piece / share->pieces; o < end && convolution->joined[v].mask;
+             o++)
+            make_output(convolution, v, o);
+}
+
+/* ---- sharing ---- */
+
+HALO_REALTIME static bool is_first_phase(unsigned phase)
+{
+    return phase % 2 == 1;
+}
+
+HALO_REALTIME static void run_piece(struct cpu_live_convolution *convolution, unsigned phase,
+                                    size_t piece)
+{
+    (is_first_phase(phase) ? take_inputs : make_outputs)(convolution, piece);
+}
+
+/* Whether the phase is the current one, and nobody else has the piece. */
+HALO_REALTIME static bool take_piece(struct live_share *share, unsigned phase, size_t piece)
+{
+    unsigned before = phase - 1;
+    return atomic_load(&share->taken[piece]) == before &&
+           atomic_compare_exchange_strong(&share->taken[piece], &before, phase);
+}
+
+/* All that are left, the same ones first in every block, as their data may still be in this
+ * processor's cache. Who gets the first of them wakes the next worker. */
+HALO_REALTIME static void take_pieces(struct cpu_live_convolution *convolution, unsigned phase,
+                                      size_t first, bool waking)
+{
+    struct live_share *share = &convolution->share;
+    for (size_t i = 0; i < share->pieces; i++) {
+        size_t piece = (first + i) % share->pieces;
+        if (!take_piece(share, phase, piece))
+            continue;
+        if (waking)
+            futex_wake_one(&convolution->bell);
+        waking = false;
+        run_piece(convolution, phase, piece);
+        atomic_fetch_sub(&share->left, 1);
+    }
+}
+
+HALO_REALTIME void live_share_begin(struct cpu_live_convolution *convolution, const real *const *in,
+                                    const struct convolver_slot slots[CONVOLVER_SLOTS])
+{
+    struct live_share *share = &convolution->share;
+    share->in = in;
+    share->slots = slots;
+    if (share->pieces > 1)
+        atomic_store(&share->expected, monotonic_ns() + share->period);
+}
+
+HALO_REALTIME void live_share_run(struct cpu_live_convolution *convolution)
+{
+    struct live_share *share = &convolution->share;
+    unsigned phase = atomic_load(&share->phase) + 1;
+    atomic_store(&share->left, share->pieces);
+    atomic_store(&share->phase, phase);
+    if (share->pieces > 1 && is_first_phase(phase))
+        futex_raise_for_one(&convolution->bell);
+    take_pieces(convolution, phase, 0, false);
+    for (size_t turn = 1; atomic_load(&share->left) > 0; turn++)
+        job_pause(turn);
+}
+
+/* Take pieces of the current phase, and wait a little for the next one. False: the worker was in
+ * this phase already. */
+static HALO_REALTIME bool live_share_help(struct live_worker *worker)
+{
+    struct live_share *share = &worker->convolution->share;
+    unsigned phase = atomic_load(&share->phase);
+    if (share->pieces == 1 || phase == worker->phase)
+        return false;
+    worker->phase = phase;
+    take_pieces(worker->convolution, phase, worker->first_piece, is_first_phase(phase));
+    int64_t until = monotonic_ns() + BETWEEN_NS;
+    while (is_first_phase(phase) && atomic_load(&share->phase) == phase && monotonic_ns() < until)
+        for (int i = 0; i < LOOKS && atomic_load(&share->phase) == phase; i++)
+            realtime_pause();
+    return true;
+}
+
+/* The workers of the CPU's live convolver, which do the long jobs in parallel with the step, and
+ * pieces of its own work where they are shared.
+ *
+ * They poll for jobs, so that the step makes no system call: waking a thread costs the caller some
+ * 10 us, more on a virtual machine. Jobs of their shortest partitions can be due one block after
+ * they began, so their polls follow the beginnings.
+ *
+ * For pieces they are awake, and spin, when a block is expected. If it comes at another time the
+ * step wakes one that sleeps, and that one the next.
+ */
+
+enum {
+    EARLIER = 64, /* fraction of a period by which each poll is earlier than the last */
+    AGAIN = 16,   /* fraction of a period until the next poll if one found nothing */
+    GONE = 64,    /* periods without work after which the stream counts as stopped */
+};
+
+static const double UNIT_SLACK = 3;          /* of a unit's time over its estimate */
+static const int64_t LONG_SLEEP = 100000000; /* ns, while no blocks come */
+
+struct poll_timer poll_timer_start(int64_t period, int64_t now)
+{
+    return (struct poll_timer){.period = period, .look = now, .found = now};
+}
+
+int64_t poll_timer_next(struct poll_timer *clock, bool found, int64_t now)
+{
+    int64_t period = clock->period;
+    if (found) {
+        clock->found = clock->look; /* not the time it woke, or polls would drift later */
+        int64_t since = (now - clock->found) % period;
+        return clock->look = now - since + period - period / EARLIER;
+    }
+    bool gone = now - clock->found > GONE * period; /* one poll per period, at a varying phase */
+    return clock->look = now + (gone ? period : 0) + period / AGAIN;
+}
+
+/* A lane of a segment's job. */
+struct lane_choice {
+    size_t segment; /* segment_count: none */
+    size_t lane;
+};
+
+/* Whether a unit ends before the next block, whose pieces are more urgent. */
+static bool fits(const struct cpu_live_convolution *convolution, const struct segment *segment,
+                 int64_t now)
+{
+    const struct live_share *share = &convolution->share;
+    if (share->pieces == 1)
+        return true;
+    int64_t expected = atomic_load(&share->expected), margin = live_share_margin(share);
+    /* A long one begins in the first half of a block, or it would never. */
+    double unit =
+        fmin(UNIT_SLACK * segment->transform_cost, 0.5 * (double)(share->period - 2 * margin));
+    return now > expected + margin || now + (int64_t)unit < expected - margin;
+}
+
+/* The lane whose job is due first, and among several the next one from `first` on. Lanes whose bits
+ * are in `skipped` are left out. */
+static struct lane_choice most_urgent(const struct cpu_live_convolution *convolution, size_t first,
+                                      const uint32_t skipped[PARTITION_SEGMENTS_MOST])
+{
+    struct lane_choice best = {.segment = convolution->plan.segment_count};
+    uint64_t earliest = UINT64_MAX;
+    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
+        const struct segment *segment = &convolution->segments[s];
+        if (!segment->helped)
+            continue;
+        for (size_t i = 0; i < segment->lane_count; i++) {
+            size_t lane = (first + i) % segment->lane_count;
+            uint64_t deadline = atomic_load(&segment->lanes[lane].deadline);
+            if (skipped[s] >> lane & 1 || deadline >= earliest)
+                continue;
+            earliest = deadline;
+            best = (struct lane_choice){s, lane};
+        }
+    }
+    return best;
+}
+
+/* One unit; JOB_WAITS, too, if the step or another worker is at the lane. */
+static enum job_progress try_unit(struct cpu_live_convolution *convolution,
+                                  struct lane_choice choice)
+{
+    struct lane *lane = &convolution->segments[choice.segment].lanes[choice.lane];
+    if (!job_try(lane))
+        return JOB_WAITS;
+    bool transforming = lane->job.input < lane->job.input_end;
+    enum job_progress progress = job_run_unit(convolution, choice.segment, lane);
+    job_release(lane);
+    if (transforming && atomic_load(&convolution->segments[choice.segment].untransformed) == 0)
+        futex_raise(&convolution->bell);
+    return progress;
+}
+
+/* One unit of the most urgent job that can go on. */
+static enum job_progress run_most_urgent(struct cpu_live_convolution *convolution, size_t first)
+{
+    uint32_t skipped[PARTITION_SEGMENTS_MOST] = {0};
+    int64_t now = monotonic_ns();
+    for (size_t s = 0; s < convolution->plan.segment_count; s++)
+        skipped[s] = fits(convolution, &convolution->segments[s], now) ? 0 : UINT32_MAX;
+    for (bool waiting = false;;) {
+        struct lane_choice choice = most_urgent(convolution, first, skipped);
+        if (choice.segment == convolution->plan.segment_count)
+            return waiting ? JOB_WAITS : JOB_DONE;
+        enum job_progress progress = try_unit(convolution, choice);
+        if (progress == JOB_RAN)
+            return progress;
+        if (progress == JOB_WAITS) /* else the step has finished it */
+            skipped[choice.segment] |= UINT32_C(1) << choice.lane;
+        waiting |= progress == JOB_WAITS;
+    }
+}
+
+/* Until the next block is near, it comes, or the bell rings. */
+static void wait_for_block(struct cpu_live_convolution *convolution, uint32_t rung)
+{
+    const struct live_share *share = &convolution->share;
+    int64_t now = monotonic_ns(), margin = live_share_margin(share);
+    int64_t expected = atomic_load(&share->expected);
+    if (now < expected - margin) {
+        futex_wait(&convolution->bell, rung + 1, 0, expected - margin);
+        return;
+    }
+    if (now >= expected + margin) {
+        futex_wait(&convolution->bell, rung + 1, 0, now + LONG_SLEEP);
+        return;
+    }
+    for (int i = 0; i < LOOKS && !futex_reached(&convolution->bell, rung + 1); i++)
+        realtime_pause();
+}
+
+/* After a turn in which there was nothing to do, or nothing but to wait for other lanes, which ring
+ * the bell. */
+static void wait_for_jobs(struct cpu_live_convolution *convolution, uint32_t rung,
+                          enum job_progress progress, bool found, struct poll_timer *clock)
+{
+    int64_t now = monotonic_ns(), look = now + clock->period / AGAIN;
+    if (progress == JOB_DONE)
+        look = poll_timer_next(clock, found, now);
+    futex_wait(&convolution->bell, rung + 1, 0, look);
+}
+
+void *live_work(void *argument)
+{
+    struct live_worker *worker = argument;
+    struct cpu_live_convolution *convolution = worker->convolution;
+    realtime_flush_denormals();
+    (void)prctl(PR_SET_TIMERSLACK, 1UL); /* else 50 us, without a real-time priority */
+    struct poll_timer clock = poll_timer_start(convolution->worker_period, monotonic_ns());
+    for (bool found = false; !atomic_load(&convolution->leave);) {
+        uint32_t rung = atomic_load(&convolution->bell.value);
+        if (live_share_help(worker))
+            continue;
+        enum job_progress progress = run_most_urgent(convolution, worker->first_lane);
+        found = found || progress != JOB_DONE;
+        if (progress == JOB_RAN)
+            continue;
+        if (convolution->share.pieces > 1)
+            wait_for_block(convolution, rung);
+        else
+            wait_for_jobs(convolution, rung, progress, found, &clock);
+        found = found && progress == JOB_WAITS;
+    }
+    return NULL;
 }

@@ -1,6 +1,6 @@
 /* The reference: time domain, double precision, one rounding at the end. Every other convolver
  * is tested against it. Compiled for each precision. */
-#include "convolve/convolver.h"
+#include "convolve/convolver_backend.h"
 
 #include "base/realtime.h"
 #include "convolve/history.h"

@@ -1,13 +1,14 @@
-/* One side of a convolver, and the standby that takes over when it fails; compiled for each
- * precision. The step is real-time. */
-#include "convolve/convolver_state.h"
-
 #include "base/laps.h"
 #include "base/realtime.h"
+#include "convolve/convolver_state.h"
+#include "convolve/switch_weights.h"
 #include "signal/real.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* One side of a convolver, and the standby that takes over when it fails; compiled for each
+ * precision. The step is real-time. */
 
 /* Silence; untouched, and so not in memory, where the sound ends before it gets there. */
 enum status REAL(convolver_keep_history)(struct convolver *convolver)
@@ -113,5 +114,22 @@ HALO_REALTIME void REAL(convolver_run)(struct convolver *convolver, const real *
         snprintf(convolver->failure, sizeof convolver->failure,
                  "the filter failed: %s; try --backend cpu", failure);
         convolver->filter.failure = convolver->failure;
+    }
+}
+
+/* The fade from one mask of a convolver to the next; compiled for each precision. Real-time. */
+
+HALO_REALTIME void REAL(convolver_fade)(const struct convolver *convolver, real *const *out)
+{
+    const struct filter *filter = &convolver->filter;
+    for (size_t i = 0; i < filter->block; i++) {
+        struct switch_weights weights =
+            switch_weights_at(&convolver->change, convolver->position + i);
+        if (weights.old == 1)
+            continue;
+        for (size_t c = 0; c < filter->outputs; c++) {
+            real new = convolver->REAL(coming).data[c][i];
+            out[c][i] = weights.new == 1 ? new : weights.old * out[c][i] + weights.new * new;
+        }
     }
 }

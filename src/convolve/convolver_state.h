@@ -1,10 +1,10 @@
-/* The state of a convolver, private to its control side (convolver.c, convolver_standby.c) and its
- * step (convolver_step.c, convolver_side.c). */
+/* The state of a convolver, private to convolver.c and the step of a side in each precision,
+ * convolver_side.c. */
 #ifndef HALO_CONVOLVER_STATE_H
 #define HALO_CONVOLVER_STATE_H
 
 #include "base/realtime.h"
-#include "convolve/convolver.h"
+#include "convolve/convolver_backend.h"
 #include "signal/audio.h"
 #include "signal/real.h"
 
@@ -70,11 +70,6 @@ const struct convolver_backend *convolver_choose(const struct convolver_settings
                                                  const struct mask *mask, char *reason,
                                                  size_t size);
 
-/* The filter's process. Real-time. */
-void convolver_process(struct filter *filter, const float *const *in, float *const *out);
-void convolver_process_in_double(struct filter *filter, const double *const *in,
-                                 double *const *out);
-
 static inline bool convolver_is_in_double(const struct convolver *convolver)
 {
     return convolver->shape.precision == PRECISION_DOUBLE;
@@ -90,32 +85,11 @@ HALO_REALTIME static inline bool convolver_is_replaced(const struct convolver *c
     return convolver_side_of(convolver) == STANDBY;
 }
 
-/* ---- the sides, convolver_standby.c; control thread ---- */
-
-/* `mask` is the first one. Errors: memory, no such backend, what it cannot do. */
-MUST_CHECK enum status convolver_create_main(struct convolver *convolver,
-                                             const struct convolver_backend *backend,
-                                             const struct mask *mask);
-MUST_CHECK enum status convolver_create_standby(struct convolver *convolver,
-                                                const struct mask *mask);
-void convolver_destroy_sides(struct convolver *convolver);
-
-/* Forms of a mask for both sides; those of an unfinished one are released as well. */
-MUST_CHECK enum status convolver_prepare_sides(const struct convolver *convolver,
-                                               const struct mask *mask,
-                                               struct convolver_mask *prepared);
-void convolver_release_sides(const struct convolver *convolver,
-                             const struct convolver_mask *prepared);
-
-/* Live, once the first mask is prepared: whether the CPU is fast enough for the standby to run
- * along. Errors: memory. */
-MUST_CHECK enum status convolver_try_along(struct convolver *convolver);
-
 /* In files, in the step: create the standby that a failure asks for. False: not possible, which is
  * noted. */
 bool convolver_make_standby(struct convolver *convolver);
 
-/* ---- the step: convolver_step.c and convolver_side.c; real-time ---- */
+/* ---- the step; real-time ---- */
 
 void convolver_set_masks(const struct convolver *convolver, enum side side, bool entering,
                          bool all_fresh, struct convolver_slot slots[CONVOLVER_SLOTS]);
@@ -155,8 +129,5 @@ void convolver_free_history_in_double(struct convolver *convolver);
 /* Mix the new mask's output into that of the old one, by the switch under way. Real-time. */
 void convolver_fade(const struct convolver *convolver, float *const *out);
 void convolver_fade_in_double(const struct convolver *convolver, double *const *out);
-
-/* Make the new mask the current one. */
-void convolver_finish_switch(struct convolver *convolver);
 
 #endif

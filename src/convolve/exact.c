@@ -224,7 +224,7 @@ static inline double complex times(double complex a, double complex b)
                       creal(a) * cimag(b) + cimag(a) * creal(b));
 }
 
-/* Of the points, which end in `points` again. */
+/* Transforms the points in place. */
 SIMD_CLONES
 static void transform_points(struct transform *fft)
 {
@@ -276,7 +276,7 @@ static void inverse(struct transform *fft)
     }
 }
 
-/* Of n samples, of which `from` up to `to` are given, and the others are zero. */
+/* The spectrum of n samples: those from `from` up to `to` are given, the others are zero. */
 static void transform(const struct exact *exact, const double *given, size_t from, size_t to,
                       double scale, double complex *spectrum)
 {

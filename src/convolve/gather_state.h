@@ -1,8 +1,9 @@
-/* What gather.c (handing over), gather_masks.c (masks on devices) and gather_worker.c (the thread
- * of a device) share. The gather's lock protects all of it, except where it says otherwise. */
+/* What gather.c and convolver_gathered.c share. The gather's lock protects all of it, except where
+ * it says otherwise. */
 #ifndef HALO_GATHER_STATE_H
 #define HALO_GATHER_STATE_H
 
+#include "convolve/convolver_backend.h"
 #include "convolve/gather.h"
 #include "convolve/near_bound.h"
 
@@ -74,28 +75,6 @@ struct gather {
     size_t worker_count;
     struct gather_worker *workers;
 };
-
-/* ---- gather_masks.c; the lock is held ---- */
-
-/* The form of a mask on a device, or NULL. */
-struct gather_kept *gather_form_of(const struct gather_worker *worker,
-                                   const struct gather_mask *mask, size_t length);
-
-/* A new one, in use once; lets others go. NULL: memory. */
-struct gather_kept *gather_form_add(struct gather_worker *worker, struct gather_mask *mask,
-                                    size_t length);
-void gather_form_use(struct gather_kept *kept);
-void gather_form_leave(struct gather_kept *kept);
-
-/* All of a device, for its end. */
-void gather_forms_drop(struct gather_worker *worker);
-
-/* ---- gather_worker.c ---- */
-
-void *gather_worker_run(void *worker);
-
-/* A batch whose results were taken. The lock is held. */
-void gather_slot_release(struct gather_worker *worker, struct gather_slot *slot);
 
 extern const struct convolver_backend convolver_gathered;
 

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of each precision: clang gives clones resolvers that the linker sees. */
+/* One name for each precision: clang gives clones resolvers that the linker sees. */
 #define energy_of REAL(energy_of)
 #define multiply_add_double REAL(multiply_add_double)
 #define multiply_add_odd REAL(multiply_add_odd)
 
-/* Of the bound: up to there single precision stays below -132 dB. */
+/* The part of the bound up to which single precision stays below -132 dB. */
 static const double NEAR = 0.25;
 /* A sample's own error is up to 11 roundings of it; those of several taps average. */
 static const double NEAR_DELTA = 0.35;
@@ -122,7 +122,7 @@ bool near_bound_is_possible(const struct near_bound *bound)
     return !REAL_IS_DOUBLE && bound->gain > NEAR * bound->norm;
 }
 
-/* Of whole columns: each share takes every `shares`th of them, with buffers of its own. */
+/* A job on whole columns: each share takes every `shares`th of them, with buffers of its own. */
 struct spectrum_job {
     const struct mask *mask;
     size_t shares;

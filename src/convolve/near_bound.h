@@ -39,8 +39,8 @@ struct near_bound {
     double gain;  /* the most by which an output's RMS is above its inputs' */
 };
 
-/* Of a mask's columns, `partitions` each, one after the other; each of n samples, scaled by 1 / n.
- */
+/* The spectra of a mask's columns, `partitions` for each column, one after the other. A spectrum is
+ * that of n samples, scaled by 1 / n. */
 struct near_bound_spectra {
     const real *spectra;
     size_t partitions;

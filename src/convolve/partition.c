@@ -21,7 +21,7 @@ static const double STEP_COST = 50;      /* fixed, per transform */
 static const double COLD_COST = 250;
 enum { COLD_CHANNELS = 2 }; /* that it was measured with */
 
-/* Of two jobs that are not worth waking a thread (workers.h). */
+/* Estimated ns of a step whose two jobs are not worth waking a thread (workers.h). */
 static const double SHORT_STEP = 300e3;
 
 enum {
@@ -274,8 +274,8 @@ size_t partition_preferred_block(const struct partition_job *job, size_t most)
     }
     size_t chunks = divide_up(REQUEST_LEAST, hop);
     chunks = divide_up(chunks, PARTITION_THREADS) * PARTITION_THREADS;
-    /* Short chunks: of a shorter block more stays in the cache. In a short sound a block is new memory,
-     * which takes longer than many threads save. */
+    /* Short chunks: of a shorter block more stays in the cache. In a short sound a block is new
+     * memory, which takes longer than many threads save. */
     if (most / 2 / hop * job->channels >= (is_short ? THREADS_SHORT : PARTITION_THREADS))
         most /= 2;
     size_t fit = most / hop > 0 ? most / hop : 1;

@@ -88,7 +88,7 @@ double partition_fft_cost(size_t n);
 double partition_multiply_cost(size_t n);
 double partition_head_cost(size_t taps, size_t frames);
 
-/* Of a step of a plan for files, on one thread: all its inputs, outputs and paths. */
+/* Estimated ns of a step of a plan for files on one thread: all inputs, outputs and paths. */
 double partition_step_cost(const struct partition_plan *plan, size_t inputs, size_t outputs,
                            size_t paths, size_t block);
 

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 enum {
-    PROVER_OPEN = 4, /* stretches being filled at a time, at most (prover_plan.c) */
+    PROVER_OPEN = 4, /* stretches being filled at a time, at most */
     PROVER_RUNS = 4, /* of a stretch, between changes of the mask */
 };
 

@@ -23,7 +23,7 @@
  *
  * The output does not depend on the block length, except for float rounding. Latency: see
  * spectral_create. Tail: a frame less one sample. Live, only the caller's thread works.
- * Threads: one. filter_process is real-time (spectral_step.c).
+ * Threads: one. filter_process is real-time.
  */
 #ifndef HALO_SPECTRAL_H
 #define HALO_SPECTRAL_H

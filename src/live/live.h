@@ -18,7 +18,7 @@
 #define HALO_LIVE_H
 
 #include "base/status.h"
-#include "base/thread_usage.h"
+#include "base/thread.h"
 #include "chain/stages.h"
 #include "live/live_change.h"
 #include "live/recorder.h"

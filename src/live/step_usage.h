@@ -8,7 +8,7 @@
 #ifndef HALO_STEP_USAGE_H
 #define HALO_STEP_USAGE_H
 
-#include "base/thread_usage.h"
+#include "base/thread.h"
 
 enum { STEP_USAGE_BLOCKS = 8 };
 

@@ -2,7 +2,7 @@
 
 #include "base/decimal.h"
 #include "base/files_read.h"
-#include "base/memory_limit.h"
+#include "base/machine.h"
 #include "base/plural.h"
 #include "mask/first_column.h"
 #include "mask/mask_config.h"

@@ -5,7 +5,7 @@
  *
  * The low-pass of the resampler rings on both sides of every tap. What it adds before the first tap
  * is kept as taps before time zero (the origin moves), unless it is negligible. */
-#include "base/memory_limit.h"
+#include "base/machine.h"
 #include "mask/mask.h"
 
 #include "base/plural.h"

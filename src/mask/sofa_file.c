@@ -1,6 +1,6 @@
 #include "mask/sofa_file.h"
 
-#include "base/memory_limit.h"
+#include "base/machine.h"
 #include "signal/audio.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "render/render_job_state.h"
 
-#include "convolve/convolver_service.h"
+#include "convolve/convolver_backend.h"
 
 bool render_is_double(const struct render_job *job)
 {

@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of each precision: clang gives clones resolvers that the linker sees. */
+/* One name for each precision: clang gives clones resolvers that the linker sees. */
 #define begin_with_rows REAL(begin_with_rows)
 #define begin_with_pairs REAL(begin_with_pairs)
 #define pass REAL(pass)

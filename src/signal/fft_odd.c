@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of each precision: clang gives clones resolvers that the linker sees. */
+/* One name for each precision: clang gives clones resolvers that the linker sees. */
 #define divide REAL(divide)
 #define join REAL(join)
 #define finish_tiles REAL(finish_tiles)
@@ -416,7 +416,7 @@ HALO_REALTIME void odd_fft_inverse(const struct real_odd_fft *fft, const real *s
     memcpy(samples, scratch + from, frames * sizeof *samples);
 }
 
-/* Of ODD_FFT_PARTS bins. */
+/* The real or imaginary parts of ODD_FFT_PARTS bins. */
 typedef real parts __attribute__((vector_size(ODD_FFT_PARTS * sizeof(real)), aligned(64)));
 
 /* The products are added before the sum: its rounding, the largest, is then done once. */

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Of each precision: clang gives clones resolvers that the linker sees. */
+/* One name for each precision: clang gives clones resolvers that the linker sees. */
 #define round_row REAL(round_row)
 #define dither_row REAL(dither_row)
 #define largest_fraction REAL(largest_fraction)

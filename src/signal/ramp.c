@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Of each precision: clang gives clones resolvers that the linker sees. */
+/* One name for each precision: clang gives clones resolvers that the linker sees. */
 #define scale_sloped REAL(scale_sloped)
 #define scale_evenly REAL(scale_evenly)
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Of each precision: clang gives clones resolvers that the linker sees. */
+/* One name for each precision: clang gives clones resolvers that the linker sees. */
 #define highest_bits REAL(highest_bits)
 #define multiply_rows REAL(multiply_rows)
 #define interleave_two REAL(interleave_two)
@@ -39,10 +39,10 @@ typedef real square_row __attribute__((vector_size(SIDE * sizeof(real))));
 #define real_bits uint32_t
 #endif
 
-/* Of `bytes`, those to be had in huge pages: of a job of milliseconds, the kernel spends more on
- * small pages than anything else does. A last one that is three quarters full counts as full. Not
- * of large buffers: few huge pages are memory that was in use before, many are not, which a virtual
- * machine pays for. */
+/* How many of `bytes` are to be in huge pages: in a job of milliseconds, the kernel would spend
+ * more time on small pages than all else takes. A last one that is three quarters full counts as
+ * full. Not of large buffers: few huge pages are memory that was in use before, many are not, which
+ * a virtual machine pays for. */
 static size_t huge_bytes(size_t bytes)
 {
     bool pays = bytes <= HUGE_MOST && sysconf(_SC_PAGESIZE) == SMALL_PAGE;

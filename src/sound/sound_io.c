@@ -1,6 +1,6 @@
 #include "sound/sound_io.h"
 
-#include "base/message_lock.h"
+#include "base/status.h"
 #include "base/stop.h"
 #include "sound/sndfile_library.h"
 

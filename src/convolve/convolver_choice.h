@@ -1,12 +1,12 @@
-/* Estimated seconds of what a render takes on the CPU and on a GPU, for `auto`: amounts of work
- * times constants, which were fitted to one server with an H200 (docs/measurements.md). The CPU's
- * become less with more processors, the GPU's with more bandwidth.
+/* What `auto` chooses by: estimated seconds of a render on the CPU and on a GPU. An estimate is
+ * amounts
+ * of work times constants, which were fitted to one server with an H200 (docs/measurements.md). The
+ * CPU's become less with more processors, the GPU's with more bandwidth.
  *
  * What both have is left out: the program's start, reading the mask, reading and writing sound.
- * Threads: any.
- */
-#ifndef HALO_BACKEND_COST_H
-#define HALO_BACKEND_COST_H
+ * Threads: any. */
+#ifndef HALO_CONVOLVER_CHOICE_H
+#define HALO_CONVOLVER_CHOICE_H
 
 #include <stdbool.h>
 #include <stddef.h>
