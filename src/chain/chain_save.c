@@ -310,7 +310,7 @@ static enum status save_states(struct chain_save *save, const struct stage_list 
             sizeof folder)
             return fail(CAUSE_UNSUPPORTED, "cannot write %.40s...: its name is too long",
                         save->states.path);
-        TRY(stage->ops->files->save(stage, folder));
+        TRY(stage->ops->files->save(stage->filter, folder));
     }
     return save->collects && save->states.hidden ? chain_copies_replace_links(save->states.hidden)
                                                  : STATUS_OK;

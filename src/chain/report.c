@@ -71,7 +71,7 @@ void proof_end(const struct proof_options *options, struct stage_list *stages, u
         struct stage *stage = &stages->stages[i];
         if (!can_be_proven(stage))
             continue;
-        stage->ops->prove(stage, &stage->proof);
+        stage->ops->prove(stage->filter, &stage->proof);
         stage->is_proven = true;
         include(&chain, stage, since);
     }

@@ -316,11 +316,6 @@ static void stage_mask_describe(const struct stage *stage, struct stage_info *in
     info->gpu_failures = convolver_failures(stage->filter);
 }
 
-static void stage_mask_prove(const struct stage *stage, struct proof *proof)
-{
-    convolver_prove(stage->filter, proof);
-}
-
 static enum stage_needs stage_mask_needs(const struct stage *stage)
 {
     const struct mask *mask = stage->data;
@@ -413,7 +408,7 @@ const struct stage_ops stage_mask_ops = {
     .discard = stage_mask_discard,
     .describe = stage_mask_describe,
     .report_json = stage_mask_report_json,
-    .prove = stage_mask_prove,
+    .prove = convolver_prove,
     .passes = &passes,
     .files = &files,
 };

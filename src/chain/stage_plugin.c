@@ -277,16 +277,6 @@ static bool stage_clap_path_in(char *const *spec, size_t word, size_t from, stru
     return memchr(spec[0], '/', path->length);
 }
 
-static enum status stage_plugin_confirm(const struct stage *stage)
-{
-    return plugin_filter_confirm(stage->filter);
-}
-
-static enum status stage_plugin_save(const struct stage *stage, const char *folder)
-{
-    return plugin_filter_save(stage->filter, folder);
-}
-
 static enum status stage_plugin_links(const struct stage *stage, const char *folder,
                                       enum status (*found)(void *context, const char *link,
                                                            const char *target),
@@ -308,23 +298,13 @@ static const struct plugin_info *stage_plugin_ports(const struct stage *stage)
     return ((const struct stage_plugin *)stage->data)->info;
 }
 
-static float stage_plugin_value(const struct stage *stage, size_t port)
-{
-    return plugin_filter_value(stage->filter, port);
-}
-
-static void stage_plugin_set(const struct stage *stage, size_t port, float value)
-{
-    plugin_filter_set(stage->filter, port, value);
-}
-
 static const struct stage_control_ops controls = {
-    .ports = stage_plugin_ports, .value = stage_plugin_value, .set = stage_plugin_set};
+    .ports = stage_plugin_ports, .value = plugin_filter_value, .set = plugin_filter_set};
 
 #define FILES(PATH_IN)                                                                             \
     .files = &(const struct stage_file_ops)                                                        \
     {                                                                                              \
-        .path_in = PATH_IN, .save = stage_plugin_save, .links = stage_plugin_links                 \
+        .path_in = PATH_IN, .save = plugin_filter_save, .links = stage_plugin_links                \
     }
 
 #define PLUGIN_OPS                                                                                 \
@@ -332,7 +312,7 @@ static const struct stage_control_ops controls = {
     .load = stage_plugin_load, .destroy = stage_plugin_destroy, .create = stage_plugin_create,     \
     .describe = stage_plugin_describe, .report = stage_plugin_report,                              \
     .report_json = stage_plugin_report_json, .keep_latency = stage_plugin_keep_latency,            \
-    .confirm = stage_plugin_confirm, .controls = &controls
+    .confirm = plugin_filter_confirm, .controls = &controls
 
 const struct stage_ops stage_lv2_ops = {
     .option = "lv2",

@@ -130,7 +130,7 @@ enum status stage_list_confirm(const struct stage_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
         if (list->stages[i].filter && list->stages[i].ops->confirm)
-            TRY(list->stages[i].ops->confirm(&list->stages[i]));
+            TRY(list->stages[i].ops->confirm(list->stages[i].filter));
     return STATUS_OK;
 }
 
@@ -368,7 +368,7 @@ static struct stage_control own_control(const struct stage *stage, size_t index)
                                   .port = port,
                                   .port_index = index,
                                   .range = plugin_port_range(port, stage->rate),
-                                  .value = stage->ops->controls->value(stage, index)};
+                                  .value = stage->ops->controls->value(stage->filter, index)};
 }
 
 static struct stage_control mix_control(const struct stage *stage, enum stage_control_kind kind)
@@ -466,7 +466,7 @@ HALO_REALTIME void stage_controls_set(const struct stage_list *list,
 {
     const struct stage *stage = &list->stages[control->stage];
     if (control->kind == STAGE_CONTROL_OWN)
-        stage->ops->controls->set(stage, control->port_index, value);
+        stage->ops->controls->set(stage->filter, control->port_index, value);
     else
         stage_mix_set(stage->mixed, control->kind, value);
 }

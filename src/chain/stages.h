@@ -144,7 +144,7 @@ struct stage_file_ops {
      * one (stage_paths.h). */
     bool (*path_in)(char *const *spec, size_t word, size_t from, struct stage_path *path);
     /* Save the state in a new folder; the option @state=FOLDER loads it. */
-    enum status (*save)(const struct stage *stage, const char *folder);
+    enum status (*save)(struct filter *filter, const char *folder);
     /* Call `found` for each file that a saved state links to and that the spec does not name: the
      * option @reads=FILE does. */
     enum status (*links)(const struct stage *stage, const char *folder,
@@ -156,8 +156,8 @@ struct stage_file_ops {
  * port index. */
 struct stage_control_ops {
     const struct plugin_info *(*ports)(const struct stage *stage);
-    float (*value)(const struct stage *stage, size_t port);
-    void (*set)(const struct stage *stage, size_t port, float value); /* real-time */
+    float (*value)(const struct filter *filter, size_t port);
+    void (*set)(struct filter *filter, size_t port, float value); /* real-time */
 };
 
 /* A kind of stage. Members that may be NULL say so. */
@@ -202,10 +202,10 @@ struct stage_ops {
     json_t *(*report_json)(const struct stage *stage);
     /* After the last step of a file: whether the stage did all of it. NULL: it did. Errors: it
      * ended. */
-    enum status (*confirm)(const struct stage *stage);
+    enum status (*confirm)(struct filter *filter);
     /* After the last step: what was proven, if its settings ask for a proof. NULL: nothing can be.
      */
-    void (*prove)(const struct stage *stage, struct proof *proof);
+    void (*prove)(struct filter *filter, struct proof *proof);
     /* The run is repeated, as the latency was higher than the filter reported: store it in
      * stage->latency. NULL: cannot happen. */
     void (*keep_latency)(struct stage *stage);

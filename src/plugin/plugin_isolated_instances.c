@@ -279,12 +279,6 @@ static enum status plugin_child_start(const struct plugin_child_settings *settin
     return STATUS_OK;
 }
 
-/* "crashed at 1.250 s, in block 234 (segmentation fault)"; NULL: it runs. */
-HALO_REALTIME static const char *plugin_child_end(const struct plugin_child *child)
-{
-    return atomic_load(&child->ended) ? child->end : NULL;
-}
-
 /* Waits `seconds` for its end, then kills it. */
 static void plugin_child_stop(struct plugin_child *child, double seconds)
 {
@@ -372,8 +366,9 @@ HALO_REALTIME static void isolated_post(struct isolated_instances *isolated)
  * NULL: they come. */
 HALO_REALTIME static const char *isolated_end(const struct isolated_instances *isolated)
 {
-    return isolated->overwritten ? "wrote over the memory that it shares with halo"
-                                 : plugin_child_end(isolated->child);
+    return isolated->overwritten                  ? "wrote over the memory that it shares with halo"
+           : atomic_load(&isolated->child->ended) ? isolated->child->end
+                                                  : NULL;
 }
 
 /* Whether all orders are done but for `behind`. More answers than orders are none. */

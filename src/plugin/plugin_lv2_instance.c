@@ -133,12 +133,6 @@ static enum status lv2_logbook_create(const char *name, struct lv2_logbook **res
     return STATUS_OK;
 }
 
-/* Keep what this thread logs from now on, as far as there is capacity. */
-HALO_REALTIME static void lv2_logbook_hold(struct lv2_logbook *book, bool runs)
-{
-    runs_with = runs ? book : NULL;
-}
-
 struct lv2_instance {
     struct plugin plugin; /* first */
     const LilvPlugin *bundle;
@@ -311,20 +305,6 @@ static enum status lv2_state_load(struct lv2_instance *instance, const char *fol
     return status;
 }
 
-/* The state without controls, in memory, for another instance of the plugin; lv2_state_give frees
- * it. */
-static LilvState *lv2_state_snapshot(struct lv2_instance *instance)
-{
-    return lilv_state_new_from_instance(instance->bundle, instance->instance, lv2_urid_map(),
-                                        instance->paths.folder, NULL, NULL, NULL, NULL, NULL,
-                                        LV2_STATE_IS_POD, instance->features.snapshot);
-}
-
-static void lv2_state_give(struct lv2_instance *instance, LilvState *state)
-{
-    restore(instance, state, false);
-}
-
 static void count_value(const char *symbol, void *count, const void *value, uint32_t size,
                         uint32_t type)
 {
@@ -489,10 +469,10 @@ HALO_REALTIME static bool run(struct lv2_instance *instance, size_t frames)
 {
     lv2_events_prepare(instance->events, instance->plugin.position, frames);
     lv2_time_ports_set(&instance->time_ports, instance->plugin.controls, instance->plugin.position);
-    lv2_logbook_hold(instance->log, true);
+    runs_with = instance->log; /* keeps what this thread logs from now on */
     lilv_instance_run(instance->instance, (uint32_t)frames);
     bool worked = lv2_worker_respond(instance->worker);
-    lv2_logbook_hold(instance->log, false);
+    runs_with = NULL;
     return worked;
 }
 
@@ -537,14 +517,19 @@ static bool renew(struct lv2_instance *instance)
     if (make_instance(instance, &made) != STATUS_OK)
         return false;
     bool has_state = lilv_instance_get_extension_data(old, LV2_STATE__interface);
-    LilvState *state = has_state ? lv2_state_snapshot(instance) : NULL;
+    LilvState *state =
+        has_state
+            ? lilv_state_new_from_instance(instance->bundle, old, lv2_urid_map(),
+                                           instance->paths.folder, NULL, NULL, NULL, NULL, NULL,
+                                           LV2_STATE_IS_POD, instance->features.snapshot)
+            : NULL;
     lilv_instance_deactivate(old);
     instance->is_active = false;
     lv2_worker_forget(instance->worker);
     use_instance(instance, made);
     lv2_events_repeat(instance->events, state != NULL);
     if (state)
-        lv2_state_give(instance, state);
+        (void)restore(instance, state, false);
     lilv_instance_free(old);
     return true;
 }
