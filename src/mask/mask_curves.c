@@ -1,7 +1,7 @@
 #include "mask/mask_curves.h"
 
 #include "signal/fft_double.h"
-#include "spectrogram/spectrogram_frame.h"
+#include "spectrogram/spectrogram.h"
 
 #include <math.h>
 #include <stdlib.h>
