@@ -4,7 +4,7 @@
 #include "base/cache_file.h"
 #include "base/files_read.h"
 #include "chain/stage_draw.h"
-#include "chain/stage_files.h"
+#include "chain/stage_paths.h"
 #include "render/output_names.h"
 
 #include <inttypes.h>

@@ -135,7 +135,8 @@ static enum status find_in_spec(const struct stage_ops *ops, char *const *spec,
 {
     for (size_t word = 0; spec[word]; word++) {
         struct stage_path path = {0};
-        for (size_t at = 0; ops->path_in(spec, word, at, &path); at = path.start + path.length)
+        for (size_t at = 0; stage_path_in(ops, spec, word, at, &path);
+             at = path.start + path.length)
             TRY(reader->found(reader, spec[word] + path.start, path.length));
     }
     return STATUS_OK;
@@ -148,7 +149,7 @@ static enum status job_reads_find_for(const char *option, const char *value,
     const struct stage_ops *ops = stage_ops_named(option);
     if (strcmp(option, "chain") == 0)
         return reader->found(reader, value, strlen(value));
-    if (!ops || !ops->path_in)
+    if (!ops || !ops->files)
         return STATUS_OK;
     char **spec = spec_split(value);
     if (!spec)

@@ -8,8 +8,6 @@
 #include "plugin/plugin_info_json.h"
 #include "plugin/plugin_memory.h"
 #include "plugin/plugin_sandbox.h"
-#include "plugin/plugin_scan.h"
-#include "plugin/plugin_summary.h"
 
 #include <jansson.h>
 #include <stdio.h>

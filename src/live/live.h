@@ -19,7 +19,7 @@
 
 #include "base/status.h"
 #include "base/thread.h"
-#include "chain/stage_controls.h"
+#include "chain/stages.h"
 #include "live/live_change.h"
 #include "live/recorder.h"
 #include "live/switch_gap.h"

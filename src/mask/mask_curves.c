@@ -3,7 +3,7 @@
 #include "mask/room_acoustics.h"
 #include "signal/audio.h"
 #include "signal/fft_double.h"
-#include "spectrogram/spectrogram_frame.h"
+#include "spectrogram/spectrogram.h"
 
 #include <math.h>
 #include <stdlib.h>

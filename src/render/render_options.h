@@ -3,7 +3,7 @@
 #define HALO_RENDER_OPTIONS_H
 
 #include "chain/chain_options.h"
-#include "chain/proof_report.h"
+#include "chain/report.h"
 #include "sound/engine.h"
 #include "sound/port.h"
 

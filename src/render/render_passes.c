@@ -162,7 +162,7 @@ static enum status hand_over(struct render_passes *passes, struct render_pass *p
     double factor = 1;
     if (needs_of(stages, stages->count - 1) == STAGE_NEEDS_OUTPUT) {
         struct stage *stage = &stages->stages[stages->count - 1];
-        TRY(stage->ops->level(stage, power, &factor));
+        TRY(stage->ops->passes->level(stage, power, &factor));
         stage->level = factor;
     }
     (passes->in_double ? spool_scale_in_double : spool_scale)(spooled, factor);
@@ -170,8 +170,9 @@ static enum status hand_over(struct render_passes *passes, struct render_pass *p
     if (!stage_power_is_exact(power->in))
         return fail(CAUSE_OTHER, "cannot scale the sound by %g for level=: use --gain", factor);
     struct stage_list *next = &pass[1].stages;
-    return needs_of(next, 0) == STAGE_NEEDS_INPUT ? next->stages->ops->settle(next->stages, power)
-                                                  : STATUS_OK;
+    return needs_of(next, 0) == STAGE_NEEDS_INPUT
+               ? next->stages->ops->passes->settle(next->stages, power)
+               : STATUS_OK;
 }
 
 static enum status run_pass(struct render_passes *passes, struct render_pass *pass,
