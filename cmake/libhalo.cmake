@@ -11,8 +11,6 @@ add_library(halo_api OBJECT
   api/api_call.c
   api/api_convolve.c
   api/api_convolver.c
-  api/api_convolver_step.c
-  api/api_device.c
   api/api_mask.c)
 set_target_properties(halo_api PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
 target_include_directories(halo_api PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}

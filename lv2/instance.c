@@ -1,16 +1,252 @@
-/* The plugins, creation and end of an instance, its ports and run. */
-#include "instance.h"
-
 #include "base/realtime.h"
+#include "effect/effect.h"
 
 #include <lv2/atom/atom.h>
+#include <lv2/atom/forge.h>
+#include <lv2/atom/util.h>
+#include <lv2/core/lv2.h>
+#include <lv2/log/log.h>
 #include <lv2/patch/patch.h>
-
+#include <lv2/state/state.h>
+#include <lv2/urid/urid.h>
+#include <lv2/worker/worker.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---- names and indices, as in plugin.ttl.in ---- */
+
+#define HALO_LV2_URI "urn:halo:convolver"
+
+/* The parameter, and the keys of the state. */
+#define HALO_LV2_MASK HALO_LV2_URI "#mask" /* atom:Path */
+#define HALO_LV2_TRIM HALO_LV2_URI "#trim" /* atom:Float, ms */
+
+/* The mask of a bundle that includes one. */
+#define HALO_LV2_BUNDLE_MASK "mask.wav"
+
+enum port {
+    PORT_CONTROL,
+    PORT_NOTIFY,
+    PORT_VALUES, /* the controls of the effect, in its order */
+    PORT_LATENCY = PORT_VALUES + EFFECT_CONTROLS,
+    PORT_AUDIO, /* the inputs, then the outputs */
+};
+
+struct urids {
+    LV2_URID atom_float, atom_object, atom_path, atom_string, atom_urid;
+    LV2_URID log_error, log_note;
+    LV2_URID patch_get, patch_property, patch_set, patch_value;
+    LV2_URID mask, trim;
+};
+
+struct instance {
+    const struct effect_kind *kind;
+    struct effect *effect;
+    const LV2_URID_Map *map;             /* NULL: no messages and no state */
+    const LV2_Worker_Schedule *schedule; /* NULL: masks come from the state only */
+    const LV2_Log_Log *log;              /* NULL: failures are not reported */
+    struct urids urids;
+    LV2_Atom_Forge forge;
+
+    /* Ports; any may be NULL. */
+    const LV2_Atom_Sequence *control;
+    LV2_Atom_Sequence *notify;
+    const float *values[EFFECT_CONTROLS];
+    float *latency;
+    const float *in[EFFECT_CHANNELS_MOST];
+    float *out[EFFECT_CHANNELS_MOST];
+};
+
+/* ---- the path of the mask by patch:Set and patch:Get: real-time ---- */
+
+enum { ENVELOPE = 160 }; /* bound in bytes for a message without its path */
+
+HALO_REALTIME static bool is_text(const struct instance *instance, const LV2_Atom *atom)
+{
+    return atom &&
+           (atom->type == instance->urids.atom_path || atom->type == instance->urids.atom_string);
+}
+
+/* A path that is too long is ignored; the host gets the current one. */
+HALO_REALTIME static void set_path(struct instance *instance, const LV2_Atom *value)
+{
+    const char *path = LV2_ATOM_BODY_CONST(value);
+    effect_request(instance->effect, path, strnlen(path, value->size));
+}
+
+HALO_REALTIME static bool is_about_mask(const struct instance *instance, const LV2_Atom *property)
+{
+    return property && property->type == instance->urids.atom_urid &&
+           ((const LV2_Atom_URID *)property)->body == instance->urids.mask;
+}
+
+HALO_REALTIME static void read_object(struct instance *instance, const LV2_Atom_Object *object)
+{
+    const struct urids *urids = &instance->urids;
+    const LV2_Atom *property = NULL, *value = NULL;
+    lv2_atom_object_get(object, urids->patch_property, &property, urids->patch_value, &value, 0);
+    if (object->body.otype == urids->patch_set && is_about_mask(instance, property) &&
+        is_text(instance, value))
+        set_path(instance, value);
+    if (object->body.otype == urids->patch_get && (!property || is_about_mask(instance, property)))
+        effect_report(instance->effect);
+}
+
+/* Messages.c: real-time */
+HALO_REALTIME static void messages_read(struct instance *instance)
+{
+    if (!instance->map || !instance->control ||
+        instance->control->atom.size < sizeof(LV2_Atom_Sequence_Body))
+        return;
+    LV2_ATOM_SEQUENCE_FOREACH(instance->control, event)
+    if (event->body.type == instance->urids.atom_object)
+        read_object(instance, (const LV2_Atom_Object *)&event->body);
+}
+
+HALO_REALTIME static void forge_path(struct instance *instance, const char *file)
+{
+    LV2_Atom_Forge *forge = &instance->forge;
+    LV2_Atom_Forge_Frame object;
+    lv2_atom_forge_frame_time(forge, 0);
+    lv2_atom_forge_object(forge, &object, 0, instance->urids.patch_set);
+    lv2_atom_forge_key(forge, instance->urids.patch_property);
+    lv2_atom_forge_urid(forge, instance->urids.mask);
+    lv2_atom_forge_key(forge, instance->urids.patch_value);
+    lv2_atom_forge_path(forge, file, (uint32_t)strlen(file) + 1);
+    lv2_atom_forge_pop(forge, &object);
+}
+
+HALO_REALTIME static void messages_write(struct instance *instance)
+{
+    if (!instance->map || !instance->notify)
+        return;
+    LV2_Atom_Forge_Frame sequence;
+    size_t capacity = instance->notify->atom.size;
+    lv2_atom_forge_set_buffer(&instance->forge, (uint8_t *)instance->notify, capacity);
+    if (!lv2_atom_forge_sequence_head(&instance->forge, &sequence, 0))
+        return;
+    const char *file =
+        capacity >= ENVELOPE ? effect_reported(instance->effect, capacity - ENVELOPE) : NULL;
+    if (file)
+        forge_path(instance, file);
+    lv2_atom_forge_pop(&instance->forge, &sequence);
+}
+
+/* ---- the mask in a session: not real-time, and not while run runs ---- */
+
+static const void *feature(const LV2_Feature *const *features, const char *uri)
+{
+    for (; features && *features; features++)
+        if (strcmp((*features)->URI, uri) == 0)
+            return (*features)->data;
+    return NULL;
+}
+
+static void free_path(const LV2_Feature *const *features, char *path)
+{
+    const LV2_State_Free_Path *freeing = feature(features, LV2_STATE__freePath);
+    if (freeing && path)
+        freeing->free_path(freeing->handle, path);
+    else
+        free(path);
+}
+
+static LV2_State_Status store_path(const struct instance *instance, const char *file,
+                                   LV2_State_Store_Function store, LV2_State_Handle handle,
+                                   const LV2_Feature *const *features)
+{
+    const struct urids *urids = &instance->urids;
+    const LV2_State_Map_Path *map = feature(features, LV2_STATE__mapPath);
+    char *abstract = map ? map->abstract_path(map->handle, file) : NULL;
+    uint32_t flags = LV2_STATE_IS_POD | (abstract ? LV2_STATE_IS_PORTABLE : 0);
+    const char *path = abstract ? abstract : file;
+    LV2_State_Status status =
+        store(handle, urids->mask, path, strlen(path) + 1, urids->atom_path, flags);
+    free_path(features, abstract);
+    return status;
+}
+
+static LV2_State_Status save(LV2_Handle handle, LV2_State_Store_Function store,
+                             LV2_State_Handle state, uint32_t flags,
+                             const LV2_Feature *const *features)
+{
+    (void)flags;
+    struct instance *instance = handle;
+    char file[EFFECT_FILE_MOST];
+    float trim;
+    if (!instance->map)
+        return LV2_STATE_ERR_NO_FEATURE;
+    effect_save(instance->effect, file, &trim);
+    if (!*file)
+        return LV2_STATE_SUCCESS;
+    LV2_State_Status status = store_path(instance, file, store, state, features);
+    if (status == LV2_STATE_SUCCESS)
+        status = store(state, instance->urids.trim, &trim, sizeof trim, instance->urids.atom_float,
+                       LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE);
+    return status;
+}
+
+/* On the CPU: run reads the control. */
+static bool load(struct instance *instance, const char *file, float trim)
+{
+    struct effect_mask mask = {.trim = trim};
+    size_t length = strlen(file);
+    if (length >= sizeof mask.file)
+        return false;
+    memcpy(mask.file, file, length);
+    return effect_load(instance->effect, &mask, EFFECT_RESTORE, true);
+}
+
+static float retrieve_trim(const struct instance *instance, LV2_State_Retrieve_Function retrieve,
+                           LV2_State_Handle state)
+{
+    float trim = 0;
+    size_t size = 0;
+    uint32_t type = 0, flags = 0;
+    const void *value = retrieve(state, instance->urids.trim, &size, &type, &flags);
+    if (value && type == instance->urids.atom_float && size == sizeof trim)
+        memcpy(&trim, value, sizeof trim);
+    return trim >= 0 ? trim : 0;
+}
+
+static LV2_State_Status restore_path(struct instance *instance, const char *path, float trim,
+                                     const LV2_Feature *const *features)
+{
+    const LV2_State_Map_Path *map = feature(features, LV2_STATE__mapPath);
+    char *absolute = map ? map->absolute_path(map->handle, path) : NULL;
+    const char *file = absolute ? absolute : path;
+    bool loaded = load(instance, file, trim);
+    free_path(features, absolute);
+    return loaded ? LV2_STATE_SUCCESS : LV2_STATE_ERR_UNKNOWN;
+}
+
+static LV2_State_Status restore(LV2_Handle handle, LV2_State_Retrieve_Function retrieve,
+                                LV2_State_Handle state, uint32_t flags,
+                                const LV2_Feature *const *features)
+{
+    struct instance *instance = handle;
+    size_t size = 0;
+    uint32_t type = 0, value_flags = 0;
+    (void)flags;
+    if (!instance->map)
+        return LV2_STATE_ERR_NO_FEATURE;
+    const char *path = retrieve(state, instance->urids.mask, &size, &type, &value_flags);
+    if (!path) {
+        (void)load(instance, "", 0);
+        return LV2_STATE_SUCCESS;
+    }
+    if ((type != instance->urids.atom_path && type != instance->urids.atom_string) || size == 0 ||
+        path[size - 1])
+        return LV2_STATE_ERR_BAD_TYPE;
+    return restore_path(instance, path, retrieve_trim(instance, retrieve, state), features);
+}
+
+static const LV2_State_Interface instance_state = {save, restore};
+
+/* ---- the instance ---- */
 
 static const struct effect_kind *kind_of(const LV2_Descriptor *descriptor);
 

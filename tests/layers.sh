@@ -28,7 +28,7 @@ grep -rnE '^ *# *include' --include='*.[ch]' --include='*.cu' --include='*.cuh' 
         only["ladspa.h"] = "^plugin/plugin_ladspa"
         only["yaml.h"] = only["mask/yaml_library.h"] = "^mask/mask_camilladsp|^chain/chain_file"
         only["mysofa.h"] = only["mask/mysofa_library.h"] = "^mask/sofa_file"
-        only["seccomp.h"] = only["plugin/seccomp_library.h"] = "^plugin/plugin_sandbox_calls"
+        only["seccomp.h"] = only["plugin/seccomp_library.h"] = "^plugin/plugin_sandbox"
         only["curses.h"] = only["view/ncurses_library.h"] = only["view/terminfo_library.h"] = "^view/view_screen"
         only["cuda"] = "^gpu/"
         only["cufft"] = "^gpu/"

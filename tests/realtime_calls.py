@@ -21,7 +21,7 @@ import tempfile
 # through other pointers (a static function with its file).
 FIELDS = "process|step|post|collect|is_worker_late"
 ENTRIES = {"device_process", "live_step", "src/live/live.c:run_block", "live_process", "player_read",
-           "recorder_write", "lv2/instance.c:instance_run", "clap_effect_process", "listen_source_step",
+           "recorder_write", "lv2/instance.c:instance_run", "clap/clap_effect.c:clap_effect_process", "listen_source_step",
            "halo_convolver_process", "halo_convolver_process_channels"}
 # Rows that wait for threads that share their work in files, or for a GPU.
 WAITING = {"batch_step", "cpu_batch_step", "double_step", "gathered_step", "gpu_process"}

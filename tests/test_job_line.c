@@ -3,7 +3,6 @@
 #include "base/cache_file.h"
 #include "base/noise.h"
 #include "batch/batch_job.h"
-#include "batch/job_line.h"
 #include "batch/sum_set.h"
 #include "suite.h"
 

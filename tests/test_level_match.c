@@ -3,6 +3,7 @@
 #include "command.h"
 #include "listen/level_match.h"
 #include "mask/mask_delay.h"
+#include "mask/mask_load.h"
 #include "sound.h"
 #include "suite.h"
 #include "truth.h"

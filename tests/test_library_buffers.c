@@ -3,6 +3,7 @@
 #include "suite.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static void check_buffers(const struct halo_mask *own, const struct mask *mask, size_t count,
                           size_t threads)

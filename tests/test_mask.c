@@ -1,5 +1,5 @@
 /* Masks: readers, routing, resampling. */
-#include "mask/mask.h"
+#include "mask/mask_load.h"
 #include "suite.h"
 #include "truth.h"
 

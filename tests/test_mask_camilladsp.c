@@ -435,6 +435,7 @@ START_TEST(refused)
         {DEVICES "pipeline:\n  - {type: Filter, channel: 5, names: []}\n", "line 9: channel 5"},
         {DEVICES "pipeline:\n  - {type: Mixer, name: no}\n", "line 9: there is no mixer no"},
         {"pipeline:\n  - {type: Filter\n  x", "line 4: not YAML"},
+        {"pipeline:\n  - {type: Filter, names: [a]}\n# \x01\n", "line 3: not YAML: control"},
         {"pipeline: []\n", "it has no devices:"},
         {"devices: {capture: {channels: 1000000}}\npipeline: []\n", "channels: of capture"},
         {"devices: {capture: {channels: 1}}\n"

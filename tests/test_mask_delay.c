@@ -2,6 +2,7 @@
 #include "base/noise.h"
 #include "command.h"
 #include "mask/mask_delay.h"
+#include "mask/mask_load.h"
 #include "sound.h"
 #include "suite.h"
 

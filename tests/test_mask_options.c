@@ -1,7 +1,7 @@
 /* Mask options against plain arithmetic. */
 #include "chain/mask_options.h"
 #include "command.h"
-#include "mask/mask_minimum_phase.h"
+#include "mask/mask.h"
 #include "sound.h"
 #include "suite.h"
 #include "truth.h"

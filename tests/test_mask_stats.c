@@ -1,8 +1,7 @@
 /* Mask statistics, lint messages, and the curves of plots. */
 #include "command.h"
 #include "mask/mask_curves.h"
-#include "mask/mask_lint.h"
-#include "mask/mask_minimum_phase.h"
+#include "mask/mask_load.h"
 #include "mask/mask_stats.h"
 #include "suite.h"
 #include "truth.h"

@@ -2,7 +2,6 @@
  * other programs. */
 #include "command.h"
 #include "sound/port.h"
-#include "sound/sink_metadata.h"
 #include "suite.h"
 
 #include <stdio.h>

@@ -2,7 +2,6 @@
  * remembered of bundles. */
 #include "command.h"
 #include "plugin/plugin_catalog.h"
-#include "plugin/plugin_scan.h"
 #include "suite.h"
 
 #include <signal.h>

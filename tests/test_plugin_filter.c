@@ -1,8 +1,8 @@
 /* A plugin as a filter: blocks, latency, automation, bad samples, controls; and the mix of a
  * stage. The plugins are tests/plugins (mean) and a gain in dB (amp of swh-plugins). */
 #include "allocations.h"
-#include "chain/stage_controls.h"
 #include "chain/stage_mix.h"
+#include "chain/stages.h"
 #include "plugin/plugin_filter.h"
 #include "plugin_rig.h"
 #include "signal/audio.h"

@@ -1,7 +1,7 @@
 /* LADSPA plugins: their hints and names, as specified in ladspa.h, and the output of small
  * plugins from the packages swh-plugins, cmt and ladspa-sdk; exit 77 without these. */
 #include "plugin/plugin.h"
-#include "plugin/plugin_ladspa_library.h"
+#include "plugin/plugin_ladspa.h"
 #include "suite.h"
 
 #include <math.h>
@@ -447,10 +447,12 @@ START_TEST(labels_and_libraries_may_have_colons)
     for (int i = 0; i < 2; i++) {
         int count = 0;
         snprintf(path, sizeof path, "%s/%s", folder, i ? "x.so" : "x:a.so");
-        ck_assert_int_eq(plugin_ladspa.open(path, check_found_id, &count), STATUS_OK);
+        ck_assert_int_eq(plugin_ladspa.open(path, &(struct plugin_found){check_found_id, &count}),
+                         STATUS_OK);
         ck_assert_int_eq(count, 3);
         setenv("LADSPA_PATH", "/nowhere", 1);
-        ck_assert_int_eq(plugin_ladspa.open(path, check_found_id, &count), STATUS_OK);
+        ck_assert_int_eq(plugin_ladspa.open(path, &(struct plugin_found){check_found_id, &count}),
+                         STATUS_OK);
         ck_assert_int_eq(count, 6);
         setenv("LADSPA_PATH", folder, 1);
         ck_assert_int_eq(remove(path), 0);

@@ -342,9 +342,8 @@ START_TEST(reset_keeps_values)
 }
 END_TEST
 
-static void count_holder(void *context, const char *holder, const char *file)
+static void count_holder(void *context, const char *holder)
 {
-    (void)file;
     *(size_t *)context += strcmp(holder, PROBE_LV2 "/probe.lv2") == 0;
 }
 
@@ -356,9 +355,10 @@ static void count_id(void *context, const char *id)
 START_TEST(all_plugins_are_listed)
 {
     size_t holders = 0, ids = 0;
-    ck_assert_int_eq(plugin_lv2.list(count_holder, &holders), STATUS_OK);
+    ck_assert_int_eq(plugin_lv2.list(&(struct plugin_found){count_holder, &holders}), STATUS_OK);
     ck_assert_uint_eq(holders, 1);
-    ck_assert_int_eq(plugin_lv2.open(PROBE_LV2 "/probe.lv2", count_id, &ids), STATUS_OK);
+    ck_assert_int_eq(
+        plugin_lv2.open(PROBE_LV2 "/probe.lv2", &(struct plugin_found){count_id, &ids}), STATUS_OK);
     ck_assert_uint_eq(ids, 8);
 }
 END_TEST

@@ -2,8 +2,8 @@
  */
 #include "base/hidden_name.h"
 #include "command.h"
+#include "plugin/plugin_reads.h"
 #include "plugin/plugin_sandbox.h"
-#include "plugin/plugin_state_copy.h"
 #include "plugin_rig.h"
 #include "sound.h"
 #include "suite.h"

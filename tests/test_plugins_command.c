@@ -2,7 +2,6 @@
 #include "command.h"
 #include "plugin/plugin_catalog.h"
 #include "plugin/plugin_info_json.h"
-#include "plugin/plugin_scan.h"
 #include "suite.h"
 
 #include <math.h>

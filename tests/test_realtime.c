@@ -2,7 +2,6 @@
 #include "allocations.h"
 #include "cells.h"
 #include "chain/chain.h"
-#include "chain/precision_adapter.h"
 #include "convolve/convolver.h"
 #include "locks.h"
 #include "signal/fft.h"

@@ -2,7 +2,6 @@
 #include "base/noise.h"
 #include "command.h"
 #include "mask/mask_curves.h"
-#include "mask/mask_waterfall.h"
 #include "mask/room_acoustics.h"
 #include "sound.h"
 #include "suite.h"

@@ -1,7 +1,7 @@
 /* halo service: the unit that it writes, as systemd reads it, and what it refuses. No user
  * manager is asked: its bus is in a folder that is empty. */
 #include "command.h"
-#include "command/service_unit.h"
+#include "command/commands.h"
 #include "suite.h"
 
 #include <stdio.h>

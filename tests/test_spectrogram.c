@@ -2,10 +2,8 @@
  * axes and colours. */
 #include "base/colour_map.h"
 #include "sound/port.h"
-#include "spectrogram/sound_spectrogram.h"
 #include "spectrogram/spectrogram.h"
 #include "spectrogram/spectrogram_figure.h"
-#include "spectrogram/spectrogram_frame.h"
 #include "stream.h"
 #include "suite.h"
 

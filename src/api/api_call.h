@@ -6,6 +6,8 @@
 
 #include "base/plain_locale.h"
 #include "base/status.h"
+#include "mask/mask.h"
+
 #include <halo/halo.h>
 #include <pthread.h>
 
@@ -31,5 +33,12 @@ MUST_CHECK enum status api_read_struct(const void *given, void *own, size_t size
 /* GPU convolvers are created and destroyed by one thread at a time, and the kernels for buffers are
  * used by one: constant memory holds one mask. */
 extern pthread_mutex_t api_gpu_lock;
+
+/* A mask as the users of libhalo hold it: created on one thread, then read by many. */
+struct halo_mask {
+    struct mask *mask; /* routed */
+    uint32_t rate;     /* Hz, of the sound */
+    char *notes;
+};
 
 #endif

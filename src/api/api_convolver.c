@@ -1,13 +1,201 @@
-/* The control side of libhalo's convolver. */
-#include "api/api_convolver.h"
-
+/* A convolver as the users of libhalo hold it.
+ *
+ * Where calls may have any number of frames it is split (split_head.h): the first taps are computed
+ * directly, and `filter` has the others, fed whenever SPLIT_BLOCK frames are complete; what it
+ * makes of them is due in the next such block. Where all calls have one length, `filter` has all
+ * taps and its blocks are theirs.
+ *
+ * A switch of a split convolver is one of the filter, which computes SPLIT_BLOCK frames ahead, and
+ * a crossfade of heads, with the same weights at the same frames. */
 #include "api/api_call.h"
-#include "api/api_mask.h"
 #include "base/plural.h"
+#include "base/realtime.h"
+#include "convolve/convolver.h"
+#include "convolve/split_head.h"
+#include "convolve/switch_weights.h"
 
+#include <halo/halo.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct halo_convolver {
+    size_t inputs, outputs;
+    size_t taps;  /* most, of any mask */
+    size_t split; /* taps of the heads: SPLIT_BLOCK or 0 */
+    size_t block; /* frames, of the filter */
+    bool on_gpu;
+    struct workers *workers;
+    struct filter *filter; /* NULL: no mask has taps beyond the heads */
+
+    struct split_head heads[CONVOLVER_SLOTS];
+    struct block in;       /* `split` frames of history, then the current block */
+    struct block ready;    /* the filter's output for the current block */
+    struct block coming;   /* of the new head in a switch */
+    const float **call_in; /* rows of a call, */
+    float **call_out;
+    const float **in_rows;  /* of a block, */
+    const float **now_rows; /* and of a part of it */
+    float **part_rows;
+    size_t at;         /* frames of the current block that are there */
+    uint64_t position; /* input frames so far */
+
+    size_t slot; /* of the current head */
+    bool begun;  /* the new head is heard, too */
+
+    /* Of the control thread while `switching` is false, of the other one while it is true. */
+    struct convolver_switch change;
+    uint64_t number; /* of the filter's switch that it goes with */
+    _Atomic bool switching;
+
+    struct convolver_mask *current, *retired; /* of the filter; control thread */
+};
+
+/* ---- the real-time step ---- */
+
+/* As soon as the filter has begun: it is one block ahead. */
+HALO_REALTIME static bool has_begun(struct halo_convolver *convolver)
+{
+    struct convolver_switch *change = &convolver->change;
+    uint64_t at;
+    if (!convolver->filter) {
+        change->at = change->at > convolver->position ? change->at : convolver->position;
+        return true;
+    }
+    if (!convolver_has_begun(convolver->filter, convolver->number, &at))
+        return false;
+    change->at = at + SPLIT_BLOCK;
+    return true;
+}
+
+/* At the end of a block, when the next one's output of the filter is known. */
+HALO_REALTIME static void look_for_switch(struct halo_convolver *convolver)
+{
+    if (!convolver->begun && atomic_load(&convolver->switching))
+        convolver->begun = has_begun(convolver);
+}
+
+HALO_REALTIME static void end_switch(struct halo_convolver *convolver)
+{
+    const struct convolver_switch *change = &convolver->change;
+    if (!convolver->begun || convolver->position < change->at ||
+        convolver->position - change->at < change->frames)
+        return;
+    convolver->slot = 1 - convolver->slot;
+    convolver->begun = false;
+    atomic_store(&convolver->switching, false);
+}
+
+/* Both heads, of `frames` frames in part_rows; what the filter adds is faded by itself. */
+HALO_REALTIME static void write_both(const struct halo_convolver *convolver, size_t frames)
+{
+    float *const *out = convolver->part_rows;
+    split_head_write(&convolver->heads[convolver->slot], convolver->now_rows, NULL, 0, frames, out);
+    split_head_write(&convolver->heads[1 - convolver->slot], convolver->now_rows, NULL, 0, frames,
+                     convolver->coming.data);
+    for (size_t i = 0; i < frames; i++) {
+        struct switch_weights weights =
+            switch_weights_at(&convolver->change, convolver->position + i);
+        for (size_t c = 0; c < convolver->outputs; c++)
+            out[c][i] = weights.old * out[c][i] + weights.new * convolver->coming.data[c][i] +
+                        convolver->ready.data[c][convolver->at + i];
+    }
+}
+
+HALO_REALTIME static void feed(struct halo_convolver *convolver)
+{
+    for (size_t c = 0; c < convolver->inputs; c++)
+        convolver->in_rows[c] = convolver->in.data[c] + convolver->split;
+    if (convolver->filter)
+        filter_process(convolver->filter, convolver->in_rows, convolver->ready.data);
+}
+
+HALO_REALTIME static void end_block(struct halo_convolver *convolver)
+{
+    feed(convolver);
+    for (size_t c = 0; c < convolver->inputs; c++)
+        memcpy(convolver->in.data[c], convolver->in.data[c] + SPLIT_BLOCK,
+               SPLIT_BLOCK * sizeof(float));
+    convolver->at = 0;
+    look_for_switch(convolver);
+}
+
+/* Frames `done` and following of the call, within the current block. */
+HALO_REALTIME static void run_part(struct halo_convolver *convolver, const float *const *in,
+                                   float *const *out, size_t done, size_t frames)
+{
+    size_t now = convolver->split + convolver->at;
+    for (size_t c = 0; c < convolver->inputs; c++) {
+        memcpy(convolver->in.data[c] + now, in[c] + done, frames * sizeof(float));
+        convolver->now_rows[c] = convolver->in.data[c] + now;
+    }
+    for (size_t c = 0; c < convolver->outputs; c++)
+        convolver->part_rows[c] = out[c] + done;
+    if (!convolver->filter)
+        look_for_switch(convolver);
+    if (convolver->begun)
+        write_both(convolver, frames);
+    else
+        split_head_write(&convolver->heads[convolver->slot], convolver->now_rows,
+                         (const float *const *)convolver->ready.data, convolver->at, frames,
+                         convolver->part_rows);
+    convolver->at += frames;
+    convolver->position += frames;
+    end_switch(convolver);
+    if (convolver->at == SPLIT_BLOCK)
+        end_block(convolver);
+}
+
+HALO_REALTIME static void run_split(struct halo_convolver *convolver, const float *const *in,
+                                    float *const *out, size_t frames)
+{
+    for (size_t done = 0; done < frames;) {
+        size_t left = SPLIT_BLOCK - convolver->at, part = frames - done;
+        part = part < left ? part : left;
+        run_part(convolver, in, out, done, part);
+        done += part;
+    }
+}
+
+HALO_REALTIME static void run_whole(struct halo_convolver *convolver, const float *const *in,
+                                    float *const *out, size_t frames)
+{
+    size_t bytes = convolver->block * sizeof(float);
+    for (size_t done = 0; done < frames; done += convolver->block) {
+        for (size_t c = 0; c < convolver->inputs; c++)
+            memcpy(convolver->in.data[c], in[c] + done, bytes);
+        feed(convolver);
+        for (size_t c = 0; c < convolver->outputs; c++)
+            memcpy(out[c] + done, convolver->ready.data[c], bytes);
+    }
+}
+
+HALO_REALTIME enum halo_status halo_convolver_process_channels(struct halo_convolver *convolver,
+                                                               const float *const *in,
+                                                               float *const *out, size_t frames)
+{
+    if (!convolver->split && frames % convolver->block != 0)
+        return HALO_USAGE;
+    struct realtime_floats before = realtime_floats_begin();
+    (convolver->split ? run_split : run_whole)(convolver, in, out, frames);
+    realtime_floats_end(before);
+    return HALO_OK;
+}
+
+HALO_REALTIME enum halo_status halo_convolver_process(struct halo_convolver *convolver,
+                                                      const float *in, size_t in_stride, float *out,
+                                                      size_t out_stride, size_t frames)
+{
+    for (size_t c = 0; c < convolver->inputs; c++)
+        convolver->call_in[c] = in + c * in_stride;
+    for (size_t c = 0; c < convolver->outputs; c++)
+        convolver->call_out[c] = out + c * out_stride;
+    return halo_convolver_process_channels(convolver, convolver->call_in, convolver->call_out,
+                                           frames);
+}
+
+/* ---- the control thread ---- */
 
 enum { BLOCK_MOST = 1 << 20, THREADS_MOST = 1024 };
 

@@ -1,11 +1,10 @@
-#include "api/api_mask.h"
-
 #include "api/api_call.h"
+
 #include "chain/mask_options.h"
-#include "chain/mask_spec.h"
-#include "chain/spec.h"
+#include "chain/stages.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,18 +1,423 @@
-/* Manifests of speech toolkits as lists of jobs, and the outputs as the same kind. */
+/* Lines of manifests of each kind (--from) as jobs, and the outputs as such a manifest.
+ *
+ *   Kaldi    wav.scp: RECORDING PATH
+ *            segments: UTTERANCE RECORDING START END [CHANNEL], in seconds; END -1 is the end
+ *   lhotse   cuts: a part of a recording, of some of its channels
+ *   NeMo     a line of JSON */
 #include "base/atomic_file.h"
+#include "base/decimal.h"
 #include "base/json_text.h"
+#include "base/status.h"
 #include "batch/batch_list.h"
-#include "batch/lhotse_cut.h"
+#include "batch/lines_read.h"
 #include "batch/zlib_library.h"
 #include "render/output_names.h"
 
 #include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* ---- a line as a job ---- */
+/* A sound that was written. */
+struct lhotse_sound {
+    const char *id, *path;
+    uint64_t frames; /* 0: unknown, as are the others then */
+    uint32_t rate;
+    size_t channels;
+};
+
+/* ---- Kaldi's parts of recordings ---- */
+
+enum { CHANNELS_MOST = 1024 };
+
+static const char BLANKS[] = " \t\r";
+
+struct kaldi_recording {
+    char *id;   /* owned; the path is in the same memory */
+    char *path; /* or a command with | at its end */
+};
+
+struct kaldi_recordings {
+    struct kaldi_recording *all; /* sorted by their ids */
+    size_t count, capacity;
+};
+
+void kaldi_recordings_destroy(struct kaldi_recordings *recordings)
+{
+    for (size_t i = 0; recordings && i < recordings->count; i++)
+        free(recordings->all[i].id);
+    if (recordings)
+        free(recordings->all);
+    free(recordings);
+}
+
+static void cut_blanks(char *text)
+{
+    size_t length = strlen(text);
+    while (length > 0 && strchr(BLANKS, text[length - 1]))
+        text[--length] = '\0';
+}
+
+static enum status add(struct kaldi_recordings *recordings, const char *line)
+{
+    if (line[strspn(line, BLANKS)] == '\0')
+        return STATUS_OK;
+    if (recordings->count == recordings->capacity) {
+        size_t more = recordings->capacity ? 2 * recordings->capacity : 1024;
+        struct kaldi_recording *larger = realloc(recordings->all, more * sizeof *larger);
+        if (!larger)
+            return fail_memory("recordings");
+        recordings->all = larger;
+        recordings->capacity = more;
+    }
+    char *id = strdup(line);
+    if (!id)
+        return fail_memory("recordings");
+    char *path = id + strcspn(id, BLANKS);
+    path += strspn(path, BLANKS);
+    id[strcspn(id, BLANKS)] = '\0';
+    cut_blanks(path);
+    recordings->all[recordings->count++] = (struct kaldi_recording){id, path};
+    return *id && *path ? STATUS_OK : fail(CAUSE_USAGE, "a wav.scp has an id and a path a line");
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const struct kaldi_recording *)a)->id, ((const struct kaldi_recording *)b)->id);
+}
+
+static enum status sort(struct kaldi_recordings *recordings, const char *scp)
+{
+    if (recordings->count > 0)
+        qsort(recordings->all, recordings->count, sizeof *recordings->all, compare);
+    for (size_t i = 1; i < recordings->count; i++)
+        if (compare(&recordings->all[i - 1], &recordings->all[i]) == 0)
+            return fail(CAUSE_USAGE, "%s: two recordings have the id '%s'", scp,
+                        recordings->all[i].id);
+    return STATUS_OK;
+}
+
+enum status kaldi_recordings_load(const char *scp, struct kaldi_recordings **result)
+{
+    struct lines_read *lines;
+    char *line;
+    TRY(lines_read_open(scp, &lines));
+    struct kaldi_recordings *recordings = calloc(1, sizeof *recordings);
+    enum status status = recordings ? STATUS_OK : fail_memory("recordings");
+    while (status == STATUS_OK && (status = lines_read_next(lines, &line)) == STATUS_OK && line)
+        status = add(recordings, line);
+    lines_read_close(lines);
+    if (status == STATUS_OK)
+        status = sort(recordings, scp);
+    if (status != STATUS_OK)
+        goto fail;
+    *result = recordings;
+    return STATUS_OK;
+fail:
+    kaldi_recordings_destroy(recordings);
+    return status;
+}
+
+/* The next field, of any length; returns what follows it. */
+static const char *next_field(const char *text, const char **field, size_t *length)
+{
+    *field = text + strspn(text, BLANKS);
+    *length = strcspn(*field, BLANKS);
+    return *field + *length;
+}
+
+static bool read_time(const char *field, size_t length, double *seconds)
+{
+    char text[64];
+    if (length == 0 || length >= sizeof text)
+        return false;
+    memcpy(text, field, length);
+    text[length] = '\0';
+    return decimal_parse(text, seconds);
+}
+
+static bool read_channel(const char *field, size_t length, double *channel)
+{
+    return strspn(field, "0123456789") == length && read_time(field, length, channel) &&
+           *channel < CHANNELS_MOST;
+}
+
+static const char *path_of(const struct kaldi_recordings *recordings, const char *field,
+                           size_t length)
+{
+    char *id = strndup(field, length);
+    const struct kaldi_recording key = {.id = id};
+    const struct kaldi_recording *found =
+        !id || recordings->count == 0
+            ? NULL
+            : bsearch(&key, recordings->all, recordings->count, sizeof key, compare);
+    free(id);
+    return found ? found->path : NULL;
+}
+
+/* A line of `segments` as a new job. Errors (usage): no such line, no such recording. */
+static enum status kaldi_segment_read(const struct kaldi_recordings *recordings, const char *line,
+                                      json_t **job)
+{
+    const char *fields[5];
+    size_t lengths[5];
+    double start = 0, end = 0, channel = 0;
+    const char *rest = line;
+    for (size_t i = 0; i < 5; i++)
+        rest = next_field(rest, &fields[i], &lengths[i]);
+    bool is_read = read_time(fields[2], lengths[2], &start) &&
+                   read_time(fields[3], lengths[3], &end) &&
+                   (lengths[4] == 0 || read_channel(fields[4], lengths[4], &channel)) &&
+                   rest[strspn(rest, BLANKS)] == '\0';
+    if (!is_read || start < 0 || (end <= start && end != -1))
+        return fail(
+            CAUSE_USAGE,
+            "segments has an id, a recording, its start and its end in seconds (-1: that of "
+            "the recording), and perhaps a channel from 0, a line");
+    const char *path = path_of(recordings, fields[1], lengths[1]);
+    if (!path)
+        return fail(CAUSE_USAGE, "the wav.scp has no recording '%.*s'", (int)lengths[1], fields[1]);
+    *job = json_pack("{s:s%, s:s, s:f}", "id", fields[0], lengths[0], "in", path, "start", start);
+    if (*job && end != -1)
+        json_object_set_new(*job, "end", json_real(end));
+    if (*job && lengths[4] > 0)
+        json_object_set_new(*job, "channel", json_integer((json_int_t)channel + 1));
+    return *job ? STATUS_OK : fail(CAUSE_USAGE, "not UTF-8");
+}
+
+/* ---- lhotse's cuts: channels, an id, or a list of them ---- */
+
+static bool has_channel(const json_t *channels, const json_t *id)
+{
+    size_t i;
+    const json_t *own;
+    if (!json_is_array(channels))
+        return json_equal(channels, id);
+    json_array_foreach(channels, i, own)
+    {
+        if (json_equal(own, id))
+            return true;
+    }
+    return false;
+}
+
+static bool has_channels(const json_t *channels, const json_t *wanted)
+{
+    size_t i;
+    const json_t *id;
+    if (!json_is_array(wanted))
+        return has_channel(channels, wanted);
+    json_array_foreach(wanted, i, id)
+    {
+        if (!has_channel(channels, id))
+            return false;
+    }
+    return true;
+}
+
+/* Those of the source that the cut has, in the order in which lhotse loads them. NULL: memory. */
+static json_t *channels_of(const json_t *source, const json_t *cut)
+{
+    const json_t *all = json_object_get(source, "channels"), *wanted;
+    json_t *channels = json_array(), *id;
+    size_t i;
+    wanted = json_object_get(cut, "channel");
+    json_array_foreach(all, i, id)
+    {
+        if (!wanted || has_channel(wanted, id))
+            json_array_append(channels, id);
+    }
+    return channels;
+}
+
+/* For --channel: "2" or "1,3". For free(); NULL: memory. */
+static char *numbers_of(const json_t *source, const json_t *channels)
+{
+    char *numbers = NULL;
+    size_t size, i;
+    const json_t *id;
+    FILE *text = open_memstream(&numbers, &size);
+    const char *between = "";
+    if (!text)
+        return NULL;
+    json_array_foreach(json_object_get(source, "channels"), i, id)
+    {
+        if (!has_channel(channels, id))
+            continue;
+        fprintf(text, "%s%zu", between, i + 1);
+        between = ",";
+    }
+    if (fclose(text) == 0)
+        return numbers;
+    free(numbers);
+    return NULL;
+}
+
+/* ---- lhotse's cuts: a cut as a job ---- */
+
+/* The source that has all channels of the cut: a recording of an array may have a file for each. */
+static json_t *source_of(const json_t *cut)
+{
+    size_t i;
+    json_t *source;
+    const json_t *sources = json_object_get(json_object_get(cut, "recording"), "sources");
+    const json_t *wanted = json_object_get(cut, "channel");
+    if (!wanted)
+        return json_array_size(sources) == 1 ? json_array_get(sources, 0) : NULL;
+    json_array_foreach(sources, i, source)
+    {
+        if (has_channels(json_object_get(source, "channels"), wanted))
+            return source;
+    }
+    return NULL;
+}
+
+/* Whether a cut is not all of its recording. */
+static bool is_part(const json_t *cut)
+{
+    const json_t *recording = json_object_get(cut, "recording");
+    double rate = json_number_value(json_object_get(recording, "sampling_rate"));
+    double length = json_number_value(json_object_get(cut, "duration"));
+    double whole = json_number_value(json_object_get(recording, "duration"));
+    return json_number_value(json_object_get(cut, "start")) != 0 ||
+           fabs(length - whole) > (rate > 0 ? 0.5 / rate : 1e-3);
+}
+
+static enum status check(const json_t *cut)
+{
+    const json_t *recording = json_object_get(cut, "recording");
+    const char *id = json_string_value(json_object_get(cut, "id"));
+    if (!id || (!recording && !json_object_get(cut, "tracks")))
+        return fail(CAUSE_USAGE, "a cut of lhotse has an id and a recording");
+    if (!recording)
+        return fail(CAUSE_USAGE,
+                    "cut %s is mixed of several, or padded; save the sounds by lhotse first "
+                    "(CutSet.save_audios)",
+                    id);
+    if (json_array_size(json_object_get(recording, "transforms")) > 0)
+        return fail(CAUSE_USAGE,
+                    "cut %s: lhotse transforms its recording when it loads it; save the sounds by "
+                    "lhotse first (CutSet.save_audios)",
+                    id);
+    const json_t *source = source_of(cut);
+    const char *type = json_string_value(json_object_get(source, "type"));
+    if (type && strcmp(type, "file") != 0)
+        return fail(CAUSE_USAGE,
+                    "cut %s: its recording is of type '%s', not a file; save the sounds by lhotse "
+                    "first (CutSet.save_audios)",
+                    id, type);
+    if (!type || !json_is_string(json_object_get(source, "source")))
+        return fail(CAUSE_USAGE,
+                    "cut %s: its channels are not in one file; save the sounds by lhotse first "
+                    "(CutSet.save_audios)",
+                    id);
+    if (is_part(cut) && !(json_number_value(json_object_get(cut, "start")) >= 0 &&
+                          json_number_value(json_object_get(cut, "duration")) > 0))
+        return fail(CAUSE_USAGE, "cut %s: its start is from 0 on, and its duration above 0", id);
+    return STATUS_OK;
+}
+
+/* Releases `channels`. Whether there was memory. */
+static bool set_numbers(const json_t *source, json_t *channels, json_t *job)
+{
+    bool are_all =
+        json_array_size(channels) == json_array_size(json_object_get(source, "channels"));
+    char *numbers = channels && !are_all ? numbers_of(source, channels) : NULL;
+    bool is_set = are_all
+                      ? channels != NULL
+                      : numbers && json_object_set_new(job, "channel", json_string(numbers)) == 0;
+    free(numbers);
+    json_decref(channels);
+    return is_set;
+}
+
+/* NULL: memory. */
+static json_t *job_of(const json_t *cut)
+{
+    const json_t *source = source_of(cut);
+    json_t *job = json_pack("{s:O, s:O}", "id", json_object_get(cut, "id"), "in",
+                            json_object_get(source, "source"));
+    if (is_part(cut)) {
+        json_object_set(job, "start", json_object_get(cut, "start"));
+        json_object_set(job, "duration", json_object_get(cut, "duration"));
+    }
+    if (job && set_numbers(source, channels_of(source, cut), job))
+        return job;
+    json_decref(job);
+    return NULL;
+}
+
+static enum status lhotse_cut_read(const char *line, json_t **job)
+{
+    json_error_t error;
+    json_t *cut = json_loads(line, 0, &error);
+    enum status status =
+        cut ? check(cut)
+            : fail(CAUSE_USAGE, "not JSON: %s; a manifest has a cut a line (CutSet.to_jsonl)",
+                   error.text);
+    if (status == STATUS_OK) {
+        *job = job_of(cut);
+        status = *job ? STATUS_OK : fail_memory("jobs");
+    }
+    json_decref(cut);
+    return status;
+}
+
+/* ---- lhotse's cuts: a cut of an output ---- */
+
+/* The ids of its channels are those of the cut, where there are as many; else 0, 1 and so on. */
+static void set_channels(json_t *cut, json_t *source, size_t count)
+{
+    json_t *recording = json_object_get(cut, "recording"), *supervision;
+    json_t *channels = channels_of(source, cut);
+    size_t i;
+    if (count > 0 && count != json_array_size(channels)) {
+        json_array_clear(channels);
+        for (i = 0; i < count; i++)
+            json_array_append_new(channels, json_integer((json_int_t)i));
+        json_t *channel = count == 1 ? json_array_get(channels, 0) : channels;
+        json_object_set(cut, "channel", channel);
+        json_object_set_new(cut, "type", json_string(count == 1 ? "MonoCut" : "MultiCut"));
+        json_array_foreach(json_object_get(cut, "supervisions"), i, supervision)
+            json_object_set(supervision, "channel", channel);
+    }
+    json_object_set(source, "channels", channels);
+    if (json_object_get(recording, "channel_ids"))
+        json_object_set(recording, "channel_ids", channels);
+    json_object_set_new(recording, "sources", json_pack("[O]", source));
+    json_decref(channels);
+}
+
+static json_t *lhotse_cut_of_sound(const char *line, const struct lhotse_sound *sound)
+{
+    json_t *cut = json_loads(line, 0, NULL), *supervision;
+    json_t *recording = json_object_get(cut, "recording"), *source = source_of(cut);
+    size_t i;
+    set_channels(cut, source, sound->channels);
+    source = json_array_get(json_object_get(recording, "sources"), 0);
+    json_object_set_new(source, "source", json_text(sound->path));
+    json_object_set_new(recording, "id", json_text(sound->id));
+    json_array_foreach(json_object_get(cut, "supervisions"), i, supervision)
+        json_object_set_new(supervision, "recording_id", json_text(sound->id));
+    (void)json_object_del(cut, "features");
+    json_object_set_new(cut, "start", json_integer(0));
+    if (sound->frames) {
+        double seconds = (double)sound->frames / (double)sound->rate;
+        json_object_set_new(recording, "sampling_rate", json_integer((json_int_t)sound->rate));
+        json_object_set_new(recording, "num_samples", json_integer((json_int_t)sound->frames));
+        json_object_set_new(recording, "duration", json_real(seconds));
+        json_object_set_new(cut, "duration", json_real(seconds));
+    }
+    return cut;
+}
+
+/* ---- a line of each kind as a job ---- */
 
 /* Releases `object`. */
 static enum status print_job(json_t *object, char **job)

@@ -2,7 +2,7 @@
 
 #include "base/machine.h"
 #include "base/plural.h"
-#include "batch/job_reads.h"
+#include "batch/batch_list.h"
 #include "batch/sum_set.h"
 #include "chain/mask_cache.h"
 #include "convolve/convolver_backend.h"
@@ -29,7 +29,7 @@ const struct gather_device_kind gather_cuda = {.name = "cuda"}; /* choose_device
 
 /* ---- how much there is to do ---- */
 
-/* By its name; an output that is not there yet has nothing else. */
+/* The format by the name: an output that is not there yet has nothing else. */
 static bool is_compressed(const char *path)
 {
     static const char *const plain[] = {"wav", "wave", "w64", "rf64", "aif", "aiff", "au", "caf"};

@@ -20,7 +20,7 @@ MUST_CHECK enum status batch_gpu_choose(const struct batch_options *options,
 /* Threads that keep them busy: some of them wait. `threads`: as asked for; 0: not. */
 size_t batch_gpu_threads(size_t threads);
 
-/* Of one job: on the GPUs, or on the CPU as everywhere else. */
+/* Choose for one job: the GPUs, or the CPU as everywhere else. */
 void batch_gpu_settle(const struct gather *gather, struct render_options *options);
 
 /* A new array with a row for each device; NULL: none. Prints what was lost. */

@@ -4,8 +4,8 @@
 #include "base/cache_file.h"
 #include "base/hidden_name.h"
 #include "base/json_text.h"
-#include "batch/done_table.h"
-#include "batch/job_line.h"
+#include "batch/batch_job.h"
+#include "batch/sum_set.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -60,7 +60,7 @@ json_t *batch_journal_parse(const char *line, size_t length)
 
 /* ---- reading ---- */
 
-/* Of an output's name and the file's length and time of change. */
+/* A sum of an output's name and the file's length and time of change. */
 static uint64_t file_sum(const char *name, const struct done_entry *file)
 {
     char text[96];

@@ -16,7 +16,7 @@
 #define HALO_BATCH_JOURNAL_H
 
 #include "batch/batch_job.h"
-#include "batch/batch_shard.h"
+#include "batch/batch_list.h"
 #include "batch/sum_set.h"
 
 #include <sys/stat.h>

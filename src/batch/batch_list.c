@@ -1,18 +1,202 @@
 #include "batch/batch_list.h"
 
 #include "base/cache_file.h"
+#include "base/options.h"
 #include "base/plural.h"
 #include "base/printable.h"
-#include "batch/job_line.h"
-#include "batch/job_reads.h"
 #include "batch/lines_read.h"
-#include "render/input_folder.h"
 #include "render/output_names.h"
 
 #include <glob.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* ---- shards ---- */
+
+enum { SHARDS_MOST = 1000000 };
+
+/* `*value` stays where a scheduler's variable is not there, or empty. */
+static enum status read_variable(const char *key, size_t *value)
+{
+    char name[40];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(key, "="), key);
+    const char *text = getenv(name);
+    return text && *text ? options_parse_number(key, text, 0, UINT32_MAX, value) : STATUS_OK;
+}
+
+/* The tasks of an array in order, all of which must have been submitted: of a part of them nobody
+ * knows whether they count from 0 or from 1. */
+static enum status ask_slurm(size_t task, struct batch_shard *shard)
+{
+    size_t first = SIZE_MAX, last = SIZE_MAX, step = 1, count = 0;
+    TRY(read_variable("SLURM_ARRAY_TASK_MIN=", &first));
+    TRY(read_variable("SLURM_ARRAY_TASK_MAX=", &last));
+    TRY(read_variable("SLURM_ARRAY_TASK_STEP=", &step));
+    TRY(read_variable("SLURM_ARRAY_TASK_COUNT=", &count));
+    if (first == SIZE_MAX || last == SIZE_MAX || count == 0)
+        return fail(CAUSE_USAGE, "SLURM_ARRAY_TASK_ID is there without SLURM_ARRAY_TASK_MIN, _MAX "
+                                 "and _COUNT; say which shard this is by --shard K/N");
+    if (shard->count && shard->count != count)
+        return fail(CAUSE_USAGE,
+                    "--shard %zu, but the Slurm array has %zu task%s; submit all of them, or say "
+                    "which shard this is by --shard K/%zu",
+                    shard->count, count, plural_s(count), shard->count);
+    if (step == 0 || last < first || (last - first) / step + 1 != count)
+        return fail(CAUSE_USAGE,
+                    "the Slurm array from %zu to %zu has gaps; submit all of it, or "
+                    "say which shard this is by --shard K/N",
+                    first, last);
+    if (task < first || task > last || (task - first) % step != 0)
+        return fail(CAUSE_USAGE, "SLURM_ARRAY_TASK_ID is %zu, which is no task from %zu to %zu",
+                    task, first, last);
+    shard->number = (task - first) / step + 1;
+    shard->count = count;
+    return STATUS_OK;
+}
+
+static enum status ask_kubernetes(size_t index, struct batch_shard *shard)
+{
+    if (shard->count == 0)
+        return fail(CAUSE_USAGE, "JOB_COMPLETION_INDEX gives no number of shards; give it, which "
+                                 "is that of the completions, by --shard N");
+    if (index >= shard->count)
+        return fail(CAUSE_USAGE, "JOB_COMPLETION_INDEX is %zu, but of --shard %zu it is 0 to %zu",
+                    index, shard->count, shard->count - 1);
+    shard->number = index + 1;
+    return STATUS_OK;
+}
+
+/* Number and count. `*variable` is NULL where there is no scheduler. */
+static enum status ask_scheduler(struct batch_shard *shard, const char **variable)
+{
+    size_t task = SIZE_MAX, index = SIZE_MAX;
+    *variable = NULL;
+    TRY(read_variable("SLURM_ARRAY_TASK_ID=", &task));
+    if (task != SIZE_MAX) {
+        *variable = "SLURM_ARRAY_TASK_ID";
+        return ask_slurm(task, shard);
+    }
+    TRY(read_variable("JOB_COMPLETION_INDEX=", &index));
+    if (index == SIZE_MAX)
+        return STATUS_OK;
+    *variable = "JOB_COMPLETION_INDEX";
+    return ask_kubernetes(index, shard);
+}
+
+static enum status parse_shard(const char *text, struct batch_shard *shard)
+{
+    char number[32];
+    const char *slash = strchr(text, '/');
+    TRY(options_parse_number("shard", slash ? slash + 1 : text, 1, SHARDS_MOST, &shard->count));
+    if (!slash)
+        return STATUS_OK;
+    snprintf(number, sizeof number, "%.*s", (int)(slash - text), text);
+    return options_parse_number("shard", number, 1, shard->count, &shard->number);
+}
+
+enum status batch_shard_choose(const char *text, struct batch_shard *shard)
+{
+    *shard = (struct batch_shard){0};
+    if (text)
+        TRY(parse_shard(text, shard));
+    if (shard->number)
+        return STATUS_OK;
+    const char *variable;
+    TRY(ask_scheduler(shard, &variable));
+    if (!variable && shard->count)
+        return fail(CAUSE_USAGE,
+                    "--shard %s: which of them? It is K/N, or a scheduler gives K by "
+                    "SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX",
+                    text);
+    if (!variable) {
+        *shard = (struct batch_shard){1, 1};
+        return STATUS_OK;
+    }
+    note("shard %zu of %zu, by %s", shard->number, shard->count, variable);
+    return STATUS_OK;
+}
+
+/* The sum's low bits depend on few bits of the id: mixed, as by MurmurHash3's finaliser. */
+bool batch_shard_has(const struct batch_shard *shard, uint64_t id_sum)
+{
+    uint64_t mixed = id_sum;
+    mixed = (mixed ^ mixed >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    mixed = (mixed ^ mixed >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    mixed ^= mixed >> 33;
+    return mixed % shard->count == shard->number - 1;
+}
+
+/* ---- the files that stages read ---- */
+
+static enum status find_in_spec(const struct stage_ops *ops, char *const *spec,
+                                struct job_reader *reader)
+{
+    for (size_t word = 0; spec[word]; word++) {
+        struct stage_path path = {0};
+        for (size_t at = 0; stage_path_in(ops, spec, word, at, &path);
+             at = path.start + path.length)
+            TRY(reader->found(reader, spec[word] + path.start, path.length));
+    }
+    return STATUS_OK;
+}
+
+/* Finds the files in the value of an option that adds stages. */
+static enum status job_reads_find_for(const char *option, const char *value,
+                                      struct job_reader *reader)
+{
+    const struct stage_ops *ops = stage_ops_named(option);
+    if (strcmp(option, "chain") == 0)
+        return reader->found(reader, value, strlen(value));
+    if (!ops || !ops->files)
+        return STATUS_OK;
+    char **spec = spec_split(value);
+    if (!spec)
+        return fail_memory("a stage");
+    enum status status = find_in_spec(ops, spec, reader);
+    free(spec);
+    return status;
+}
+
+/* One value, or a list of them. */
+static enum status find_in_member(const char *name, const json_t *value, struct job_reader *reader)
+{
+    size_t i;
+    const json_t *item;
+    if (json_is_string(value))
+        return job_reads_find_for(name, json_string_value(value), reader);
+    json_array_foreach(value, i, item) if (json_is_string(item))
+        TRY(job_reads_find_for(name, json_string_value(item), reader));
+    return STATUS_OK;
+}
+
+static enum status find_in_members(const json_t *object, struct job_reader *reader)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)object, name, value) TRY(find_in_member(name, value, reader));
+    return STATUS_OK;
+}
+
+/* Finds the files of a job. Errors: memory, those of found(). */
+static enum status job_reads_find(const json_t *job, struct job_reader *reader)
+{
+    size_t i;
+    const json_t *stage;
+    json_array_foreach(json_object_get(job, "stages"), i, stage)
+        TRY(find_in_members(stage, reader));
+    return find_in_members(job, reader);
+}
+
+enum status job_reads_find_in(const struct stage_list *stages, struct job_reader *reader)
+{
+    for (size_t i = 0; i < stages->count; i++)
+        TRY(job_reads_find_for(stages->stages[i].ops->option, stages->stages[i].text, reader));
+    return STATUS_OK;
+}
+
+/* ---- the list ---- */
 
 /* Where a file is: its folder, and its name in it. The last one is likely to have the next file as
  * well. */
@@ -42,7 +226,7 @@ struct batch_names {
     size_t path_room;
 };
 
-/* Of one job. */
+/* Sums of the names of one job. */
 struct job_sums {
     uint64_t id, output, input_file, output_file; /* files: 0: not known */
 };

@@ -1,4 +1,4 @@
-#include "batch/batch_options.h"
+#include "batch/batch_list.h"
 
 #include "base/atomic_file.h"
 

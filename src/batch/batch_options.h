@@ -3,10 +3,10 @@
 #define HALO_BATCH_OPTIONS_H
 
 #include "base/program.h"
-#include "batch/kaldi_segments.h"
 #include "render/render_options.h"
 
 struct gather_device_kind;
+struct kaldi_recordings;
 
 struct batch_options {
     struct render_options render; /* defaults of all jobs; with the folder of all outputs, the names

@@ -3,8 +3,7 @@
 #include "base/plural.h"
 #include "base/printable.h"
 #include "batch/batch_journal.h"
-#include "batch/done_table.h"
-#include "batch/job_set.h"
+#include "batch/sum_set.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -111,7 +111,7 @@ static enum status read_packed(struct lines_read *lines)
     return check_read(lines);
 }
 
-/* Behind a part: zeros, which fill the blocks of tapes, or the next one. */
+/* Behind a part are zeros, which fill the blocks of tapes, or the next part. */
 static enum status begin_part(struct lines_read *lines)
 {
     z_stream *stream = &lines->packed->stream;

@@ -17,7 +17,7 @@ void lines_read_close(struct lines_read *lines);
  * too long or holds a zero byte, damaged data. */
 MUST_CHECK enum status lines_read_next(struct lines_read *lines, char **line);
 
-/* Of the line, from 1. */
+/* The number of the line, from 1. */
 size_t lines_read_number(const struct lines_read *lines);
 
 #endif

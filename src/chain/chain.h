@@ -14,4 +14,12 @@ MUST_CHECK enum status chain_create_in_double(size_t channels, size_t block, str
 MUST_CHECK enum status chain_append(struct filter *chain, struct filter *filter);
 MUST_CHECK enum status chain_append_in_double(struct filter *chain, struct filter *filter);
 
+/* A filter of one precision around one of the other: samples are converted at its edges. */
+
+/* In single precision around one in double, as a device's samples are; and in double precision
+ * around one in single, as plugins are. Takes over `inner`, also on failure. Errors: memory. */
+MUST_CHECK enum status precision_adapter_create(struct filter *inner, struct filter **filter);
+MUST_CHECK enum status precision_adapter_create_in_double(struct filter *inner,
+                                                          struct filter **filter);
+
 #endif

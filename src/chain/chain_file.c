@@ -5,7 +5,7 @@
 #include "base/options.h"
 #include "base/suggest.h"
 #include "base/text_stream.h"
-#include "chain/chain_tempo.h"
+#include "chain/chain_options.h"
 #include "chain/stage_paths.h"
 #include "mask/yaml_library.h"
 

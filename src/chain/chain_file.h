@@ -18,7 +18,7 @@
  *     gain: -3
  *
  * The key of a stage is its option on the command line; `options` are the words that follow, with
- * commas unescaped. The tempo, which may be left out, is that of --tempo. Paths (stage_ops.path_in)
+ * commas unescaped. The tempo, which may be left out, is that of --tempo. Paths (stage_path_in)
  * are absolute or relative to the file's folder.
  * A mask with `or: true` is an alternative to the mask before it, as with --or; `live` says what a
  * live stream does with the chain: which of these masks sounds (from 1), or the dry signal, and the
@@ -31,7 +31,6 @@
 #include "chain/stages.h"
 
 #include <limits.h>
-#include <stdio.h>
 
 enum { CHAIN_VERSION = 1 };
 
@@ -57,18 +56,5 @@ MUST_CHECK enum status chain_file_folder(const char *path, char folder[static PA
  * sounds. Errors: no such file, invalid content (with the line). */
 MUST_CHECK enum status chain_file_load(const char *path, struct stage_list *list,
                                        struct chain_live *live);
-
-/* Print loaded stages for a file at `path`; the state of stage i, from 1, will be in
- * `path`.state/i, and was saved in `states`/i (NULL: none was). With `copies`, which may be NULL,
- * files are copied and the copies named. Errors: memory, those of the copies; the caller checks the
- * stream. */
-struct chain_copies;
-MUST_CHECK enum status chain_file_print(const struct stage_list *list, const char *path,
-                                        const char *states, struct chain_copies *copies,
-                                        FILE *stream);
-
-/* The same with `live`; all paths are absolute, and states are those that the stages name. */
-MUST_CHECK enum status chain_file_print_live(const struct stage_list *list,
-                                             const struct chain_live *live, FILE *stream);
 
 #endif

@@ -5,6 +5,8 @@
 #include "base/program.h"
 #include "chain/stages.h"
 
+#include <stdio.h>
+
 struct chain_options {
     struct stage_list stages;
     struct stage_settings settings;
@@ -35,5 +37,15 @@ MUST_CHECK enum status chain_options_settle_tempo(struct chain_options *options)
 /* Settle the tempo after parsing, check that the options of a GPU are consistent, and take the CPU
  * where the result has to be reproducible; `block` is the one requested, or 0. Errors: usage. */
 MUST_CHECK enum status chain_options_check(struct chain_options *options, size_t block);
+
+/* The tempo of a chain as text: "120", or with a time signature "90,6/8" (4/4 by default).
+ * Threads: the control thread. */
+
+/* What the chain file at `path` has: NULL is none. Errors: it is no tempo. */
+MUST_CHECK enum status chain_tempo_take(const char *text, const char *path,
+                                        struct stage_list *list);
+
+/* The line of a chain file, for loaded stages that have a tempo. */
+void chain_tempo_print(const struct stage_list *list, FILE *stream);
 
 #endif

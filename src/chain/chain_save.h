@@ -10,6 +10,9 @@
 
 #include "chain/stages.h"
 
+#include <stdio.h>
+
+struct chain_live;
 struct chain_save;
 
 /* The filters exist and the step does not run. Errors: the file or a folder exists (without
@@ -19,6 +22,11 @@ MUST_CHECK enum status chain_save_create(const char *path, bool force, bool coll
 
 /* Rename it into place. Errors: as above. */
 MUST_CHECK enum status chain_save_keep(struct chain_save *save);
+
+/* Print loaded stages and what a live stream does with them (chain_file.h). All paths are absolute,
+ * and states are those that the stages name. Errors: memory; the caller checks the stream. */
+MUST_CHECK enum status chain_file_print_live(const struct stage_list *list,
+                                             const struct chain_live *live, FILE *stream);
 
 /* Removes what was not kept. */
 void chain_save_destroy(struct chain_save *save);

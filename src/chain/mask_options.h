@@ -19,12 +19,18 @@
  *   early=LENGTH         keep the direct sound, the largest tap of all, and that much after it: the
  *                        early reflections of a room
  *   fade=LENGTH          fade out over that much: tap i of n by cos^2(pi/2 (i + 1/2) / n)
- *   phase=minimum        the same magnitudes with the least delay (mask_minimum_phase.h)
+ *   phase=minimum        the same magnitudes with the least delay (mask_resample.c)
  *   delay=LENGTH         silence before it; time zero stays where it is
  *   align=peak           time zero is the direct sound: with --tail none the output begins with it,
  *                        and has the length of the input
  *   (the mask is resampled to the rate of the sound)
- *   order=, map=         see mask_route; map=IN:TAP+TAP,IN:TAP,... by name: mask_map.h
+ *   order=, map=         see mask_route
+ *   map=IN:TAP+TAP,...   channels of the sound through channels of the mask, by name: with
+ *                        map=FL:FL,FR:FR,C:L+R the sound's centre goes through the sum of the
+ *                        mask's left and right. IN and TAP are positions that the layout of the
+ *                        sound and of the mask's file have (signal/channel_layout.h), or numbers
+ *                        from 1. What comes out is of the channel IN; channels of the sound that
+ *                        are not named come out unchanged, at time zero of the mask
  *   normalize=peak       the largest tap becomes 1
  *            =energy     the sum of squares of the loudest output becomes 1, which keeps the
  *                        level of white noise
@@ -45,8 +51,7 @@
 #define HALO_MASK_OPTIONS_H
 
 #include "base/options.h"
-#include "chain/mask_map.h"
-#include "mask/mask.h"
+#include "mask/mask_load.h"
 #include "signal/audio.h"
 
 #include <stdint.h>
@@ -63,7 +68,13 @@ enum mask_normalize {
     MASK_NORMALIZE_L1,
 };
 
-enum { MASK_OPTIONS_FILES_MOST = 1024 };
+enum { MASK_OPTIONS_FILES_MOST = 1024, MASK_MAP_PAIRS_MOST = 64 };
+
+/* Words of map=, each with a pair or several between commas; not owned. */
+struct mask_map_pairs {
+    size_t count;
+    const char *pairs[MASK_MAP_PAIRS_MOST];
+};
 
 /* All zero: no options. */
 struct mask_options {
@@ -81,7 +92,7 @@ struct mask_options {
     bool invert;
     enum mask_output_level level;
     double gain;                                /* dB */
-    const char *files[MASK_OPTIONS_FILES_MOST]; /* of file=, for `load`: it must not move */
+    const char *files[MASK_OPTIONS_FILES_MOST]; /* for `load`: the struct must not move */
 };
 
 /* Whether configurations are trusted: yes or no, for a row of struct mask_load_options'
@@ -97,7 +108,7 @@ extern const struct option_row mask_options_rows[];
 MUST_CHECK enum status mask_options_parse(const char *word, const char *others,
                                           struct mask_options *options);
 
-/* The same of "gain=-6" alone: decibels. */
+/* Parse "gain=-6" alone, in decibels. Errors: as above. */
 MUST_CHECK enum status mask_options_parse_gain(const char *word, double *db);
 
 /* Apply the options for a sound of `format`. With map= or order= the mask then has its own paths.
@@ -106,5 +117,25 @@ MUST_CHECK enum status mask_options_parse_gain(const char *word, double *db);
 MUST_CHECK enum status mask_options_apply(const struct mask_options *options,
                                           const struct stream_format *format, enum mask_align align,
                                           struct mask *mask);
+
+/* From the words of a spec (spec_split), hall.wav gain=-6 or lowpass:1000 taps=255: read or make
+ * the mask, and parse its options: those of a made mask are removed from `spec`, the others are in
+ * `options`, for mask_options_apply. Errors: usage, those of design_load. */
+MUST_CHECK enum status mask_spec_load(char **spec, struct mask_options *options,
+                                      struct mask **mask);
+
+/* Errors (usage): no such form, too many. */
+MUST_CHECK enum status mask_map_add(struct mask_map_pairs *map, const char *word);
+
+/* The fewest channels that have all names, for a mask that is inspected without a sound. */
+void mask_map_guess_sound(const struct mask_map_pairs *map, struct stream_format *sound);
+
+/* Give the mask its paths for a sound of `format`, but for those of channels that are not named.
+ * Errors: names or numbers that the sound or the mask lack, one of the sound's twice, memory. */
+MUST_CHECK enum status mask_map_route(const struct mask_map_pairs *map,
+                                      const struct stream_format *format, struct mask *mask);
+
+/* Let the sound's other channels through unchanged; after the mask is scaled. Errors: memory. */
+MUST_CHECK enum status mask_map_pass(const struct stream_format *format, struct mask *mask);
 
 #endif

@@ -3,9 +3,7 @@
 #include "base/plural.h"
 #include "chain/mask_cache.h"
 #include "chain/mask_options.h"
-#include "chain/mask_spec.h"
 #include "chain/stage_draw.h"
-#include "chain/stage_files.h"
 #include "chain/stage_paths.h"
 #include "convolve/convolver_choice.h"
 #include "mask/design.h"
@@ -318,11 +316,6 @@ static void stage_mask_describe(const struct stage *stage, struct stage_info *in
     info->gpu_failures = convolver_failures(stage->filter);
 }
 
-static void stage_mask_prove(const struct stage *stage, struct proof *proof)
-{
-    convolver_prove(stage->filter, proof);
-}
-
 static enum stage_needs stage_mask_needs(const struct stage *stage)
 {
     const struct mask *mask = stage->data;
@@ -374,6 +367,8 @@ static bool stage_mask_path_in(char *const *spec, size_t word, size_t from, stru
     return false;
 }
 
+static const struct stage_pass_ops passes = {.needs = stage_mask_needs, .level = stage_mask_level};
+static const struct stage_file_ops files = {.path_in = stage_mask_path_in};
 static const struct stage_draw draws[] = {{.key = "gain="}, {0}};
 
 const struct stage_ops stage_mask_ops = {
@@ -410,11 +405,10 @@ const struct stage_ops stage_mask_ops = {
     .destroy = stage_mask_destroy,
     .preferred_block = stage_mask_preferred_block,
     .create = stage_mask_create,
-    .needs = stage_mask_needs,
-    .level = stage_mask_level,
     .discard = stage_mask_discard,
     .describe = stage_mask_describe,
     .report_json = stage_mask_report_json,
-    .prove = stage_mask_prove,
-    .path_in = stage_mask_path_in,
+    .prove = convolver_prove,
+    .passes = &passes,
+    .files = &files,
 };

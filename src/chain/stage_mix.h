@@ -29,16 +29,14 @@ enum stage_control_kind {
     STAGE_CONTROL_OWN
 };
 
-enum { STAGE_WET_LEAST = -80, STAGE_WET_MOST = 20 }; /* dB */
-
 /* All zero: no options. */
 struct stage_mix_spec {
     bool given;
     bool has_mix, has_wet; /* @mix=, @wet=, at whatever time: one of them */
-    bool has_value;        /* at the start */
+    bool has_value;        /* there is a value at the start */
     double value;          /* share or dB */
     bool bypass;
-    struct automation automation; /* of enum stage_control_kind */
+    struct automation automation; /* targets are enum stage_control_kind */
 };
 
 /* The controls, by enum stage_control_kind. */
@@ -75,7 +73,7 @@ struct stage_mix_settings {
     const struct stage_mix_spec *spec; /* outlive the filter */
     uint32_t rate;
     uint64_t before; /* latency of the stages before, in frames: times count from there */
-    size_t number;   /* of the stage, from 1; for the notice */
+    size_t number;   /* number of the stage from 1, for the notice */
     bool live;       /* leave out a stage that fails, and set `notice` */
 };
 

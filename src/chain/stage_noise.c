@@ -217,7 +217,7 @@ static enum stage_needs stage_noise_needs(const struct stage *stage)
     return STAGE_NEEDS_INPUT;
 }
 
-/* Of the sound's channels, as mean squares. */
+/* The mean square of the noise, over the channels that the sound has. */
 static double power_of(const struct stage_noise *noise, size_t channels, uint64_t frames)
 {
     double sum = 0;
@@ -308,6 +308,9 @@ static bool stage_noise_path_in(char *const *spec, size_t word, size_t from,
     return word == 0 && from == 0 && stage_path_rest(path, spec[word], 0, STAGE_PATH_FILE);
 }
 
+static const struct stage_pass_ops passes = {.needs = stage_noise_needs,
+                                             .settle = stage_noise_settle};
+static const struct stage_file_ops files = {.path_in = stage_noise_path_in};
 static const struct stage_draw draws[] = {
     {.key = "snr="}, {.key = "start=", .is_share = true}, {0}};
 
@@ -324,12 +327,11 @@ const struct stage_ops stage_noise_ops = {
             "or frames, a time or a share: 480, 0.5s, 37.5%. channel=N\n"
             "selects a channel of FILE",
     .no_boundary = "--noise cannot be used with --edge",
-    .needs = stage_noise_needs,
-    .settle = stage_noise_settle,
     .load = stage_noise_load,
     .destroy = stage_noise_destroy,
     .create = stage_noise_create,
     .describe = stage_noise_describe,
     .report_json = stage_noise_report_json,
-    .path_in = stage_noise_path_in,
+    .passes = &passes,
+    .files = &files,
 };

@@ -5,7 +5,9 @@
 
 #include "chain/stages.h"
 
-/* For stage_ops.path_in: the rest of a word is a path. False: it is empty. */
+#include <stdio.h>
+
+/* For stage_file_ops.path_in: the rest of a word is a path. False: it is empty. */
 bool stage_path_rest(struct stage_path *path, const char *word, size_t start,
                      enum stage_path_use use);
 
@@ -25,5 +27,19 @@ char *stage_path_near(const char *folder, const char *path);
 char *stage_path_to_folder(void *folder, const char *path, const struct stage_path *about);
 char *stage_path_whole(void *unused, const char *path, const struct stage_path *about);
 char *stage_path_from_folder(void *folder, const char *path, const struct stage_path *about);
+
+/* What a stage's sound depends on besides the sound: the words of its spec, and the files that
+ * these name, as they are now: by device, number, length and time of change. Not what those files
+ * name in turn. Threads: any. */
+
+/* As text: equal texts, equal stages. */
+void stage_files_print(const struct stage_ops *ops, char *const *spec, FILE *text);
+
+/* A file by length and time of change, as in a record that outlives this machine. */
+void stage_files_print_one(const char *path, FILE *text);
+
+/* The same of all stages, for a record that outlives this machine: by length and time of change
+ * alone. Errors: memory. */
+MUST_CHECK enum status stage_files_print_all(const struct stage_list *list, FILE *text);
 
 #endif

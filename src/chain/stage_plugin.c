@@ -5,8 +5,8 @@
 #include "chain/stages.h"
 #include "plugin/plugin_catalog.h"
 #include "plugin/plugin_isolated.h"
-#include "plugin/plugin_side_chain.h"
-#include "plugin/plugin_state_links.h"
+#include "plugin/plugin_map.h"
+#include "plugin/plugin_reads.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -234,7 +234,7 @@ static bool stage_plugin_path_in(char *const *spec, size_t word, size_t from,
     return true;
 }
 
-/* Of LIBRARY:LABEL, a library with a folder. */
+/* In LIBRARY:LABEL, a library with a folder is a path. */
 static bool stage_ladspa_path_in(char *const *spec, size_t word, size_t from,
                                  struct stage_path *path)
 {
@@ -248,7 +248,7 @@ static bool stage_ladspa_path_in(char *const *spec, size_t word, size_t from,
     return *end && memchr(spec[0], '/', path->length);
 }
 
-/* Of preset=FILE, which has a slash, as names do not need. */
+/* preset=FILE has a slash; names need none. */
 static bool preset_path_in(const char *word, struct stage_path *path)
 {
     static const char name[] = "preset=";
@@ -263,7 +263,7 @@ static bool preset_path_in(const char *word, struct stage_path *path)
     return memchr(word + path->start, '/', length) != NULL;
 }
 
-/* Of LIBRARY.clap:ID, a library with a folder. */
+/* In LIBRARY.clap:ID, a library with a folder is a path. */
 static bool stage_clap_path_in(char *const *spec, size_t word, size_t from, struct stage_path *path)
 {
     static const char ending[] = ".clap:";
@@ -277,20 +277,10 @@ static bool stage_clap_path_in(char *const *spec, size_t word, size_t from, stru
     return memchr(spec[0], '/', path->length);
 }
 
-static enum status stage_plugin_confirm(const struct stage *stage)
-{
-    return plugin_filter_confirm(stage->filter);
-}
-
-static enum status stage_plugin_save(const struct stage *stage, const char *folder)
-{
-    return plugin_filter_save(stage->filter, folder);
-}
-
-static enum status stage_plugin_state_links(const struct stage *stage, const char *folder,
-                                            enum status (*found)(void *context, const char *link,
-                                                                 const char *target),
-                                            void *context)
+static enum status stage_plugin_links(const struct stage *stage, const char *folder,
+                                      enum status (*found)(void *context, const char *link,
+                                                           const char *target),
+                                      void *context)
 {
     struct plugin_reads reads;
     char **named;
@@ -303,29 +293,26 @@ static enum status stage_plugin_state_links(const struct stage *stage, const cha
     return status;
 }
 
-static const struct plugin_info *stage_plugin_controls(const struct stage *stage)
+static const struct plugin_info *stage_plugin_ports(const struct stage *stage)
 {
     return ((const struct stage_plugin *)stage->data)->info;
 }
 
-static float stage_plugin_control_value(const struct stage *stage, size_t port)
-{
-    return plugin_filter_value(stage->filter, port);
-}
+static const struct stage_control_ops controls = {
+    .ports = stage_plugin_ports, .value = plugin_filter_value, .set = plugin_filter_set};
 
-static void stage_plugin_control_set(const struct stage *stage, size_t port, float value)
-{
-    plugin_filter_set(stage->filter, port, value);
-}
+#define FILES(PATH_IN)                                                                             \
+    .files = &(const struct stage_file_ops)                                                        \
+    {                                                                                              \
+        .path_in = PATH_IN, .save = plugin_filter_save, .links = stage_plugin_links                \
+    }
 
 #define PLUGIN_OPS                                                                                 \
     .may_fail = true, .one_at_a_time = true, .grain = PLUGIN_FILTER_BLOCK,                         \
     .load = stage_plugin_load, .destroy = stage_plugin_destroy, .create = stage_plugin_create,     \
     .describe = stage_plugin_describe, .report = stage_plugin_report,                              \
     .report_json = stage_plugin_report_json, .keep_latency = stage_plugin_keep_latency,            \
-    .confirm = stage_plugin_confirm, .save = stage_plugin_save,                                    \
-    .state_links = stage_plugin_state_links, .controls = stage_plugin_controls,                    \
-    .control_value = stage_plugin_control_value, .control_set = stage_plugin_control_set
+    .confirm = plugin_filter_confirm, .controls = &controls
 
 const struct stage_ops stage_lv2_ops = {
     .option = "lv2",
@@ -339,7 +326,7 @@ const struct stage_ops stage_lv2_ops = {
             "inputs; @sidechain=3:4 or FILE; @allow-loud: output that is\n"
             "absurd does not end it. For all stages: @mix=0..1 (a share),\n"
             "@wet=DB (beside all of the input) and @bypass",
-    .path_in = stage_plugin_path_in,
+    FILES(stage_plugin_path_in),
     PLUGIN_OPS,
 };
 
@@ -348,7 +335,7 @@ const struct stage_ops stage_ladspa_ops = {
     .argument = "LIBRARY:LABEL",
     .help = "a LADSPA plugin; options as for --lv2, without presets and\n"
             "parameters",
-    .path_in = stage_ladspa_path_in,
+    FILES(stage_ladspa_path_in),
     PLUGIN_OPS,
 };
 
@@ -357,6 +344,6 @@ const struct stage_ops stage_clap_ops = {
     .argument = "ID",
     .help = "a CLAP plugin, or LIBRARY.clap:ID; options as for --lv2, without\n"
             "parameters",
-    .path_in = stage_clap_path_in,
+    FILES(stage_clap_path_in),
     PLUGIN_OPS,
 };

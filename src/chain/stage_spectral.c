@@ -268,6 +268,8 @@ static bool stage_spectral_path_in(char *const *spec, size_t word, size_t from,
            stage_path_rest(path, spec[0], 0, STAGE_PATH_FILE);
 }
 
+static const struct stage_file_ops files = {.path_in = stage_spectral_path_in};
+
 const struct stage_ops stage_spectral_ops = {
     .option = "spectral",
     .argument = "MASK2D",
@@ -288,7 +290,7 @@ const struct stage_ops stage_spectral_ops = {
     .preferred_block = stage_spectral_preferred_block,
     .create = stage_spectral_create,
     .report_json = stage_spectral_report_json,
-    .path_in = stage_spectral_path_in,
+    .files = &files,
 };
 
 enum status stage_spectral_study(const char *text, struct mask2d **result)

@@ -1,10 +1,13 @@
 #include "chain/stages.h"
 
+#include "base/realtime.h"
 #include "chain/chain.h"
-#include "chain/precision_adapter.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     BLOCK_DEFAULT = 1 << 16, /* frames, if no stage prefers one */
@@ -47,6 +50,12 @@ const struct stage_ops *stage_ops_named(const char *option)
     return NULL;
 }
 
+bool stage_path_in(const struct stage_ops *ops, char *const *spec, size_t word, size_t from,
+                   struct stage_path *path)
+{
+    return ops->files && ops->files->path_in(spec, word, from, path);
+}
+
 struct stage_info stage_describe(const struct stage *stage)
 {
     struct stage_info info = {.gain = 1};
@@ -57,7 +66,7 @@ struct stage_info stage_describe(const struct stage *stage)
 
 enum stage_needs stage_needs(const struct stage *stage)
 {
-    return stage->ops->needs ? stage->ops->needs(stage) : STAGE_NEEDS_NOTHING;
+    return stage->ops->passes ? stage->ops->passes->needs(stage) : STAGE_NEEDS_NOTHING;
 }
 
 enum status stage_check_passes(const struct stage_settings *settings, const char *what)
@@ -121,7 +130,7 @@ enum status stage_list_confirm(const struct stage_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
         if (list->stages[i].filter && list->stages[i].ops->confirm)
-            TRY(list->stages[i].ops->confirm(&list->stages[i]));
+            TRY(list->stages[i].ops->confirm(list->stages[i].filter));
     return STATUS_OK;
 }
 
@@ -348,4 +357,168 @@ void stage_list_keep_latencies(struct stage_list *list)
     for (size_t i = 0; i < list->count; i++)
         if (list->stages[i].ops->keep_latency)
             list->stages[i].ops->keep_latency(&list->stages[i]);
+}
+
+/* ---- controls ---- */
+
+static struct stage_control own_control(const struct stage *stage, size_t index)
+{
+    const struct plugin_port *port = &stage->ops->controls->ports(stage)->ports[index];
+    return (struct stage_control){.kind = STAGE_CONTROL_OWN,
+                                  .port = port,
+                                  .port_index = index,
+                                  .range = plugin_port_range(port, stage->rate),
+                                  .value = stage->ops->controls->value(stage->filter, index)};
+}
+
+static struct stage_control mix_control(const struct stage *stage, enum stage_control_kind kind)
+{
+    return (struct stage_control){.kind = kind,
+                                  .port = &stage_mix_ports[kind],
+                                  .range = plugin_port_range(&stage_mix_ports[kind], stage->rate),
+                                  .value = stage_mix_value(stage->mixed, kind)};
+}
+
+/* Control *index of one stage; false: *index is reduced by the number of its controls. */
+static bool control_of(const struct stage *stage, size_t *index, struct stage_control *control)
+{
+    const struct plugin_info *info =
+        stage->ops->controls ? stage->ops->controls->ports(stage) : NULL;
+    for (size_t i = 0; info && i < info->port_count; i++) {
+        if (info->ports[i].type != PLUGIN_CONTROL || !info->ports[i].is_input || (*index)-- > 0)
+            continue;
+        *control = own_control(stage, i);
+        return true;
+    }
+    for (enum stage_control_kind kind = STAGE_CONTROL_MIX;
+         stage->mixed && kind <= STAGE_CONTROL_BYPASS; kind++) {
+        if (!stage_mix_has(stage->mixed, kind) || (*index)-- > 0)
+            continue;
+        *control = mix_control(stage, kind);
+        return true;
+    }
+    return false;
+}
+
+bool stage_controls_at(const struct stage_list *list, size_t index, struct stage_control *control)
+{
+    for (size_t s = 0; s < list->count; s++) {
+        if (!control_of(&list->stages[s], &index, control))
+            continue;
+        control->stage = s;
+        return true;
+    }
+    return false;
+}
+
+enum status stage_controls_find(const struct stage_list *list, size_t index, const char *name,
+                                struct stage_control *control)
+{
+    if (index >= list->count)
+        return fail(CAUSE_USAGE, "there is no stage %zu: the chain has %zu", index + 1,
+                    list->count);
+    const struct stage *stage = &list->stages[index];
+    size_t port = 0;
+    if (*name == '@') {
+        enum stage_control_kind kind = STAGE_CONTROL_MIX;
+        while (kind < STAGE_CONTROL_OWN && strcmp(name, stage_mix_ports[kind].symbol) != 0)
+            kind++;
+        if (!stage->mixed || kind == STAGE_CONTROL_OWN || !stage_mix_has(stage->mixed, kind))
+            return fail(CAUSE_USAGE, "stage %zu has no control '%s'; %s%s", index + 1, name,
+                        stage->has_mixes ? "each of its masks has its own @mix="
+                        : stage->mixed   ? "there are @bypass and "
+                                         : "give it @mix=1 at the start",
+                        !stage->mixed                                    ? ""
+                        : stage_mix_has(stage->mixed, STAGE_CONTROL_WET) ? "@wet"
+                                                                         : "@mix");
+        *control = mix_control(stage, kind);
+    } else if (stage->ops->controls) {
+        TRY(plugin_spec_port(stage->ops->controls->ports(stage), name, &port));
+        *control = own_control(stage, port);
+    } else {
+        return fail(CAUSE_USAGE, "stage %zu has no control '%s': it is not a plugin", index + 1,
+                    name);
+    }
+    control->stage = index;
+    return STATUS_OK;
+}
+
+enum status stage_controls_parse(const struct stage_list *list, const struct stage_control *control,
+                                 const char *text, float *value)
+{
+    const struct stage *stage = &list->stages[control->stage];
+    if (control->kind == STAGE_CONTROL_OWN)
+        return plugin_spec_value(stage->ops->controls->ports(stage), control->port_index,
+                                 stage->rate, text, value);
+    double parsed;
+    TRY(stage_mix_parse(control->kind, text, &parsed));
+    *value = (float)parsed;
+    return STATUS_OK;
+}
+
+float stage_controls_fit(const struct stage_control *control, double value)
+{
+    return (float)fmax(control->range.minimum, fmin(control->range.maximum, value));
+}
+
+HALO_REALTIME void stage_controls_set(const struct stage_list *list,
+                                      const struct stage_control *control, float value)
+{
+    const struct stage *stage = &list->stages[control->stage];
+    if (control->kind == STAGE_CONTROL_OWN)
+        stage->ops->controls->set(stage->filter, control->port_index, value);
+    else
+        stage_mix_set(stage->mixed, control->kind, value);
+}
+
+/* ---- specs ---- */
+
+static bool is_file(const char *text, size_t length)
+{
+    struct stat about;
+    char *name = strndup(text, length);
+    bool is_there = name && stat(name, &about) == 0 && S_ISREG(about.st_mode);
+    free(name);
+    return is_there;
+}
+
+/* The length of the first word: up to a comma, the first that ends the name of a file that is
+ * there, perhaps behind a kind ("inverse:a, b.cal"); else up to the first comma. */
+static size_t name_length(const char *text)
+{
+    size_t shortest = strcspn(text, ","), length = shortest, kind = strcspn(text, ":,");
+    kind = text[kind] == ':' ? kind + 1 : 0;
+    while (!is_file(text, length) && !(kind && is_file(text + kind, length - kind))) {
+        if (!text[length])
+            return shortest;
+        length += 1 + strcspn(text + length + 1, ",");
+    }
+    return length;
+}
+
+char **spec_split(const char *text)
+{
+    size_t length = strlen(text), count = 1;
+    for (size_t i = 0; i < length; i++)
+        count += text[i] == ',';
+    char **spec = malloc((count + 1) * sizeof *spec + length + 1);
+    if (!spec)
+        return NULL;
+    char *to = (char *)(spec + count + 1);
+    count = 0;
+    spec[count++] = to;
+    const char *name_end = text + name_length(text);
+    for (const char *from = text; *from; from++) {
+        if (from[0] == '\\' && from[1] == ',') {
+            *to++ = *++from;
+        } else if (*from == ',' && from >= name_end) {
+            *to++ = '\0';
+            spec[count++] = to;
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+    spec[count] = NULL;
+    return spec;
 }

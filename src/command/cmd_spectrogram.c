@@ -3,7 +3,8 @@
 #include "base/plural.h"
 #include "base/stop.h"
 #include "base/terminal.h"
-#include "spectrogram/sound_spectrogram.h"
+#include "sound/port.h"
+#include "spectrogram/spectrogram.h"
 #include "spectrogram/spectrogram_figure.h"
 #include "spectrogram/spectrogram_options.h"
 

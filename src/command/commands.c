@@ -6,7 +6,7 @@
 #include "bench/bench.h"
 #include "listen/listen_options.h"
 #include "live/live_options.h"
-#include "plugin/plugin_isolated_instances.h"
+#include "plugin/plugin_isolated.h"
 #include "plugin/plugin_scanner.h"
 #include "render/render_options.h"
 #include "spectrogram/spectrogram_options.h"

@@ -16,4 +16,8 @@ extern const struct command command_service_install, command_service_status, com
 extern const struct command command_preset;
 extern const struct command command_list_options;
 
+/* A word in systemd's quotes, where "$" is not followed by the name of a variable, for free().
+ * NULL: memory. For halo service, and a test. */
+char *service_unit_quote(const char *word, bool is_program);
+
 #endif

@@ -14,6 +14,8 @@
 #include "convolve/split_head.h"
 #include "signal/audio.h"
 
+#include <stdatomic.h>
+
 enum { PROCESSOR_BLOCK = SPLIT_BLOCK }; /* frames */
 
 struct processor_settings {
@@ -28,7 +30,7 @@ struct processor_settings {
 struct processor {
     char *file;
     double trim;
-    bool gpu;         /* as requested */
+    bool gpu;         /* the GPU was requested */
     char remark[256]; /* for the user; "" */
     size_t channels;
     size_t taps;
@@ -61,5 +63,32 @@ void processor_feed(struct processor *processor, const float *const *block);
  * preceded by PROCESSOR_BLOCK frames of history. */
 void processor_write(const struct processor *processor, const float *const *now, size_t at,
                      size_t frames, float *const *out);
+
+/* The last seconds of the input of the masks. run() writes whole blocks of PROCESSOR_BLOCK frames;
+ * the worker reads well behind the newest and well ahead of the next one to be overwritten. */
+struct input_history {
+    struct block frames;
+    size_t blocks;                /* capacity, a power of two */
+    atomic_uint_fast64_t end;     /* blocks written */
+    atomic_uint_fast64_t silence; /* blocks before this one count as silence */
+};
+
+/* The owner frees `frames`. Errors: memory. */
+MUST_CHECK enum status input_history_init(struct input_history *history, size_t channels,
+                                          uint32_t rate);
+
+/* Make it silence. Not while input_history_write runs. */
+void input_history_reset(struct input_history *history);
+
+/* Real-time, from run. */
+void input_history_write(struct input_history *history, const float *const *block);
+
+/* Real-time: feed a processor up to `most` of the blocks that it lacks. True: it lacks none now. */
+bool input_history_feed(const struct input_history *history, struct processor *processor,
+                        size_t most);
+
+/* Feed a new processor, from as far back as its mask or the history reaches, except the last few
+ * blocks, which are left to run. */
+void input_history_prime(const struct input_history *history, struct processor *processor);
 
 #endif

@@ -2,7 +2,7 @@
 #include "listen/listen_session.h"
 #include "live/live_log.h"
 #include "signal/binomial.h"
-#include "sound/stated_layout.h"
+#include "sound/sound_format.h"
 
 #include <stdio.h>
 #include <string.h>

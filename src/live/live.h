@@ -18,7 +18,7 @@
 #define HALO_LIVE_H
 
 #include "base/thread.h"
-#include "chain/stage_controls.h"
+#include "chain/stages.h"
 #include "live/live_change.h"
 #include "live/recorder.h"
 #include "signal/meter.h"

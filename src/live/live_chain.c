@@ -2,7 +2,7 @@
 
 #include "base/plural.h"
 #include "base/realtime.h"
-#include "chain/precision_adapter.h"
+#include "chain/chain.h"
 #include "chain/stage_mask.h"
 
 #include <limits.h>

@@ -8,7 +8,7 @@
 #define HALO_LIVE_CHAIN_H
 
 #include "chain/chain_options.h"
-#include "chain/proof_report.h"
+#include "chain/report.h"
 #include "convolve/convolver.h"
 #include "mask/mask.h"
 

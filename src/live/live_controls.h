@@ -12,7 +12,7 @@
 #ifndef HALO_LIVE_CONTROLS_H
 #define HALO_LIVE_CONTROLS_H
 
-#include "chain/stage_controls.h"
+#include "chain/stages.h"
 #include "live/live.h"
 #include "view/view.h"
 
@@ -38,7 +38,7 @@ const char *live_controls_keys(const struct live_controls *controls);
 /* False: not one of these keys. */
 bool live_controls_key(struct live_controls *controls, int key);
 
-/* Select and set a control by stage (from 1), symbol and value, as in stage_controls.h. Errors
+/* Select and set a control by stage (from 1), symbol and value, as in stages.h. Errors
  * (usage): no such control or value. */
 MUST_CHECK enum status live_controls_set(struct live_controls *controls, size_t stage,
                                          const char *symbol, const char *value);

@@ -3,7 +3,7 @@
 #include "base/stop.h"
 #include "chain/report.h"
 #include "live/live_session.h"
-#include "sound/stated_layout.h"
+#include "sound/sound_format.h"
 
 #include <string.h>
 

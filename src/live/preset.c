@@ -6,6 +6,7 @@
 #include "base/printable.h"
 #include "base/suggest.h"
 #include "base/text_stream.h"
+#include "chain/chain_save.h"
 #include "live/stream_session.h"
 
 #include <dirent.h>

@@ -6,7 +6,7 @@
 #include "base/stop.h"
 #include "chain/report.h"
 #include "signal/audio.h"
-#include "sound/stated_layout.h"
+#include "sound/sound_format.h"
 
 #include <errno.h>
 #include <math.h>

@@ -21,7 +21,7 @@
 #define HALO_DESIGN_H
 
 #include "base/status.h"
-#include "mask/mask.h"
+#include "mask/mask_load.h"
 
 #include <stdint.h>
 #include <stdio.h>

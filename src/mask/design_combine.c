@@ -1,6 +1,7 @@
 /* Masks made of other masks: a cascade as one mask, and the inverse of one. */
 #include "mask/design.h"
 #include "mask/design_kind.h"
+#include "signal/fft_double.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -132,6 +133,16 @@ static enum status combined_size(const struct combined *operands, size_t *column
     return STATUS_OK;
 }
 
+/* A column (a single one serves all), padded with zeros. */
+static void load_column(const struct mask *mask, size_t column, const struct fft_double *fft)
+{
+    double *samples = fft_double_samples(fft);
+    const double *taps = mask_column(mask, mask->columns == 1 ? 0 : column);
+    memset(samples, 0, fft_double_length(fft) * sizeof *samples);
+    for (size_t i = 0; i < mask->taps; i++)
+        samples[i] = taps[i];
+}
+
 static void multiply_column(const struct combined *operands, size_t column,
                             const struct fft_double *fft, double complex *product,
                             struct design *design)
@@ -141,7 +152,7 @@ static void multiply_column(const struct combined *operands, size_t column,
     for (size_t k = 0; k <= n / 2; k++)
         product[k] = 1 / (double)n;
     for (size_t p = 0; p < operands->count; p++) {
-        design_load_column(operands->masks[p], column, fft);
+        load_column(operands->masks[p], column, fft);
         fft_double_forward(fft);
         for (size_t k = 0; k <= n / 2; k++)
             product[k] *= bins[k];
@@ -308,7 +319,7 @@ static enum status invert_columns(const struct mask *mask, const struct inverse 
     size_t longest = mask->taps > inverse->taps ? mask->taps : inverse->taps;
     TRY(fft_double_create(phase_transform_length(longest), &fft));
     for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++) {
-        design_load_column(mask, c, fft);
+        load_column(mask, c, fft);
         fft_double_forward(fft);
         double power = mean_power(fft, design->rate);
         if (power <= 0) {

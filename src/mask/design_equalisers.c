@@ -2,13 +2,52 @@
  *
  * RIAA: IEC 60098, time constants 3180, 318 and 75 us. A-weighting: IEC 61672-1, annex E. Both
  * match the analogue network at every frequency up to half the rate. */
+#include "mask/design.h"
 #include "mask/design_kind.h"
-#include "mask/level_curve.h"
+#include "mask/response_file.h"
 #include "signal/biquad.h"
+#include "signal/fft_double.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* ---- lists: parts separated by semicolons, of numbers separated by blanks ---- */
+
+static enum status next_number(const struct design_spec *spec, const char *what,
+                               struct design_range range, const char **text, double *value)
+{
+    char *end;
+    *text += strspn(*text, " \t");
+    TRY(design_parse(spec, what, *text, range, &end, value));
+    if (!strchr(" \t;", *end))
+        return fail(CAUSE_USAGE, "%s: unexpected '%s' after %s; an example is %s", spec->kind->name,
+                    end, what, spec->kind->example);
+    *text = end + strspn(end, " \t");
+    return STATUS_OK;
+}
+
+static bool next_part(const char **text)
+{
+    *text += strspn(*text, "; \t");
+    return **text != '\0';
+}
+
+static enum status refuse_rest(const struct design_spec *spec, const char *text)
+{
+    return fail(CAUSE_USAGE, "%s: unexpected '%s'; parts are separated by ; as in %s",
+                spec->kind->name, text, spec->kind->example);
+}
+
+static enum status make_magnitude(const struct design_spec *spec, struct phase_magnitude magnitude,
+                                  size_t taps, enum phase phase, struct design *design)
+{
+    TRY(design_count(spec, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps));
+    TRY(design_alloc(design, 1, taps));
+    design->origin = phase == PHASE_LINEAR ? (taps - 1) / 2 : 0;
+    return phase_design(&magnitude, design->rate, phase, design->coefficients, taps);
+}
 
 enum { POINTS_MOST = 256, SECTIONS_MOST = 64 };
 
@@ -23,7 +62,7 @@ static enum status make_equaliser(const struct design_spec *spec,
     enum phase phase = PHASE_MINIMUM;
     size_t taps = fft_double_fitting(design->rate / 4); /* within 0.1 dB at 20 Hz */
     TRY(design_phase(spec, &phase));
-    return design_respond(spec, (struct phase_magnitude){at, context},
+    return make_magnitude(spec, (struct phase_magnitude){at, context},
                           taps < DESIGN_TAPS_MOST ? taps : DESIGN_TAPS_MOST, phase, design);
 }
 
@@ -84,14 +123,14 @@ static enum status read_curve(const struct design_spec *spec, struct level_curve
     struct design_range hertz = {DESIGN_HZ, 1e-3, 1e6}, gain = {DESIGN_DB, -DB_MOST, DB_MOST};
     double last = 0;
     TRY(design_need_value(spec));
-    for (const char *text = spec->value; design_next_part(&text);) {
+    for (const char *text = spec->value; next_part(&text);) {
         double frequency = 0, level = 0;
         if (level_curve_count(curve) == POINTS_MOST)
             return fail(CAUSE_USAGE, "%s: more than %d points", spec->kind->name, POINTS_MOST);
-        TRY(design_next_number(spec, "a point's frequency", hertz, &text, &frequency));
-        TRY(design_next_number(spec, "a point's gain", gain, &text, &level));
+        TRY(next_number(spec, "a point's frequency", hertz, &text, &frequency));
+        TRY(next_number(spec, "a point's gain", gain, &text, &level));
         if (*text && *text != ';')
-            return design_refuse_rest(spec, text);
+            return refuse_rest(spec, text);
         if (frequency <= last)
             return fail(CAUSE_USAGE, "%s: frequencies must increase, and %g Hz does not",
                         spec->kind->name, frequency);
@@ -99,7 +138,7 @@ static enum status read_curve(const struct design_spec *spec, struct level_curve
         last = frequency;
     }
     if (level_curve_count(curve) == 0)
-        return design_refuse_rest(spec, spec->value);
+        return refuse_rest(spec, spec->value);
     return STATUS_OK;
 }
 
@@ -159,15 +198,14 @@ static enum status read_section(const struct design_spec *spec, const char **tex
                     spec->kind->name, *text);
     *text += 2;
     double most = nextafter(sections->rate / 2, 0), frequency = 0, gain = 0, q = kind->q;
-    TRY(design_next_number(spec, "a section's frequency", DESIGN_RANGE(HZ, 1, most), text,
-                           &frequency));
+    TRY(next_number(spec, "a section's frequency", DESIGN_RANGE(HZ, 1, most), text, &frequency));
     if (kind->has_gain)
-        TRY(design_next_number(spec, "a section's gain", DESIGN_RANGE(DB, -DB_MOST, DB_MOST), text,
-                               &gain));
+        TRY(next_number(spec, "a section's gain", DESIGN_RANGE(DB, -DB_MOST, DB_MOST), text,
+                        &gain));
     if (**text && **text != ';')
-        TRY(design_next_number(spec, "a section's Q", DESIGN_RANGE(PLAIN, 0.01, 1000), text, &q));
+        TRY(next_number(spec, "a section's Q", DESIGN_RANGE(PLAIN, 0.01, 1000), text, &q));
     if (**text && **text != ';')
-        return design_refuse_rest(spec, *text);
+        return refuse_rest(spec, *text);
     sections->biquads[sections->count++] =
         biquad_make(kind->kind, frequency, gain, q, sections->rate);
     return STATUS_OK;
@@ -176,13 +214,13 @@ static enum status read_section(const struct design_spec *spec, const char **tex
 static enum status read_sections(const struct design_spec *spec, struct biquad_sections *sections)
 {
     TRY(design_need_value(spec));
-    for (const char *text = spec->value; design_next_part(&text);) {
+    for (const char *text = spec->value; next_part(&text);) {
         if (sections->count == SECTIONS_MOST)
             return fail(CAUSE_USAGE, "%s: more than %d sections", spec->kind->name, SECTIONS_MOST);
         TRY(read_section(spec, &text, sections));
     }
     if (sections->count == 0)
-        return design_refuse_rest(spec, spec->value);
+        return refuse_rest(spec, spec->value);
     return STATUS_OK;
 }
 
@@ -224,8 +262,142 @@ static enum status make_sections(const struct design_spec *spec, struct design *
     size_t taps = (size_t)fmin(wanted, DESIGN_TAPS_MOST);
     if (phase == PHASE_MINIMUM)
         return run_sections(spec, &sections, taps, design);
-    return design_respond(spec, (struct phase_magnitude){sections_at, &sections}, taps | 1, phase,
+    return make_magnitude(spec, (struct phase_magnitude){sections_at, &sections}, taps | 1, phase,
                           design);
+}
+
+/* ---- frequency responses of files, and their inverses ---- */
+
+enum { TAPS_MOST = 1 << 17 /* that are chosen without taps= */ };
+
+static const double ABSOLUTE_BEYOND = 30; /* dB: a mean level that no correction has */
+static const double ERROR_MOST = 0.1;     /* dB, from the file at its frequencies */
+static const double ERROR_SAID = 0.5;     /* dB */
+static const double DEPTH = 40;           /* dB below the largest level: errors count less below */
+
+struct target {
+    const struct level_curve *curve;
+    double reference; /* dB of the file that become 0 dB */
+    bool is_inverse;
+    double limit; /* dB: the largest level of an inverse */
+};
+
+static double target_level(const struct target *target, double hertz)
+{
+    double level = level_curve_at(target->curve, hertz) - target->reference;
+    return target->is_inverse ? fmin(-level, target->limit) : level;
+}
+
+static double target_at(const void *context, double hertz)
+{
+    return pow(10, target_level(context, hertz) / 20);
+}
+
+/* Levels of sound pressure are relative to 20 uPa: as a gain they would be thousandfold. */
+static enum status read_reference(const struct design_spec *spec, struct target *target)
+{
+    double mean = level_curve_mean(target->curve);
+    bool is_absolute = fabs(mean) > ABSOLUTE_BEYOND;
+    target->reference = is_absolute ? mean : 0;
+    if (is_absolute && !design_option(spec, "reference"))
+        note(
+            "%s: its mean level, %.2f dB, is taken as 0 dB; reference=0dB takes the levels as they "
+            "are",
+            spec->value, mean);
+    return design_number(spec, "reference", DESIGN_RANGE(DB, -300, 300), &target->reference);
+}
+
+static enum status read_target(const struct design_spec *spec, struct target *target)
+{
+    size_t limited = 0;
+    TRY(read_reference(spec, target));
+    TRY(design_number(spec, "limit", DESIGN_RANGE(DB, 0, 120), &target->limit));
+    for (size_t i = 0; target->is_inverse && i < level_curve_count(target->curve); i++)
+        limited += target->reference - target->curve->levels.values[i] > target->limit;
+    if (limited > 0)
+        note("%s: at %zu of its %zu frequencies the correction is limited to %g dB (limit=)",
+             spec->value, limited, level_curve_count(target->curve), target->limit);
+    return STATUS_OK;
+}
+
+/* The largest error at the frequencies of the file, in dB. */
+static enum status measure_error(const struct design *design, const struct target *target,
+                                 double *error)
+{
+    size_t points = level_curve_count(target->curve);
+    double largest = -INFINITY, *gains = calloc(points, sizeof *gains);
+    if (!gains)
+        return fail_memory("a mask");
+    enum status status =
+        level_curve_measure(target->curve, design->rate, design->coefficients, design->taps, gains);
+    for (size_t i = 0; i < points; i++)
+        largest = fmax(largest, target_level(target, level_curve_hertz(target->curve, i)));
+    *error = 0;
+    for (size_t i = 0; i < points && status == STATUS_OK && !isnan(gains[i]); i++)
+        *error =
+            fmax(*error,
+                 level_curve_error(gains[i], target_at(target, level_curve_hertz(target->curve, i)),
+                                   pow(10, (largest - DEPTH) / 20)));
+    free(gains);
+    return status;
+}
+
+/* As many taps as the detail of the file takes, unless taps= says how many. */
+static enum status respond(const struct design_spec *spec, const struct target *target,
+                           struct design *design)
+{
+    enum phase phase = PHASE_MINIMUM;
+    size_t taps = fft_double_fitting(design->rate / 4);
+    bool is_chosen = design_option(spec, "taps");
+    double error = 0;
+    TRY(design_phase(spec, &phase));
+    for (;; taps *= 2) {
+        TRY(make_magnitude(spec, (struct phase_magnitude){target_at, target}, taps, phase, design));
+        TRY(measure_error(design, target, &error));
+        if (is_chosen || error <= ERROR_MOST || taps * 2 > TAPS_MOST)
+            break;
+        design_free(design);
+    }
+    if (error > ERROR_SAID)
+        note("%s: the mask of %zu taps is up to %.1f dB from the file; more taps= come closer",
+             spec->value, design->taps, error);
+    return STATUS_OK;
+}
+
+/* What could have been read otherwise. A third column is a phase. */
+static void note_reading(const struct design_spec *spec, const struct response_file *response)
+{
+    char name[RESPONSE_NAME_MOST + 1];
+    response_file_name(response, response->chosen, name);
+    if (response->is_khz)
+        note("%s: its frequencies are in kHz, as is said above them", spec->value);
+    if (response->is_sorted)
+        note("%s: its frequencies are not in rising order and were sorted", spec->value);
+    bool is_certain = response->columns <= 3 || design_option(spec, "column");
+    if (response->columns > 2)
+        (is_certain ? note_detail : note)(
+            "%s: of its %zu columns the levels are those of number %zu%s%s; column= takes another",
+            spec->value, response->columns, response->chosen, *name ? ", " : "", name);
+}
+
+static enum status make_response(const struct design_spec *spec, struct design *design)
+{
+    struct response_file response;
+    TRY(design_need_value(spec));
+    TRY(response_file_load(spec->value, design_option(spec, "column"), &response));
+    struct target target = {
+        .curve = &response.curve,
+        .is_inverse = strcmp(spec->kind->name, "inverse") == 0,
+        .limit = 12,
+    };
+    if (!design->rate)
+        design->rate = DESIGN_RATE_DEFAULT;
+    note_reading(spec, &response);
+    enum status status = read_target(spec, &target);
+    if (status == STATUS_OK)
+        status = respond(spec, &target, design);
+    response_file_free(&response);
+    return status;
 }
 
 const struct design_kind design_equalisers[] = {
@@ -242,5 +414,14 @@ const struct design_kind design_equalisers[] = {
      "peaks (PK), shelves (LS HS), LP HP BP NO: frequency, gain in dB of the first three,\n"
      "Q; second-order sections by the RBJ cookbook",
      .make = make_sections},
+    {"response", "response:mic.cal", "column, reference, taps, phase",
+     "the magnitude of a frequency response: text with a frequency (Hz) and a level (dB) a line,\n"
+     "as .cal, .frd or REW exports; level beyond its ends. reference= is the level that becomes\n"
+     "0 dB: by default 0, or the mean of levels of sound pressure. column= is the name or number\n"
+     "of that with the levels. phase=minimum|linear",
+     .names_file = true, .make = make_response},
+    {"inverse", "inverse:mic.cal,limit=12dB", "column, limit, reference, taps, phase",
+     "the correction of such a response, which amplifies by at most limit= (12 dB)",
+     .names_file = true, .make = make_response},
     {0},
 };

@@ -4,11 +4,11 @@
 #define HALO_DESIGN_KIND_H
 
 #include "base/status.h"
-#include "mask/mask.h"
-#include "signal/fft_double.h"
+#include "mask/mask_load.h"
 #include "signal/phase.h"
 
 #include <stdint.h>
+#include <stdio.h>
 
 enum {
     DESIGN_TAPS_MOST = 1 << 20,
@@ -31,9 +31,6 @@ struct design {
 MUST_CHECK enum status design_alloc(struct design *design, size_t columns, size_t taps);
 void design_free(struct design *design);
 double *design_column(const struct design *design, size_t column);
-
-/* Copy a column (a single one serves all) to the samples of a transform, padded with zeros. */
-void design_load_column(const struct mask *mask, size_t column, const struct fft_double *fft);
 
 struct design_spec {
     const struct design_kind *kind;
@@ -59,13 +56,8 @@ struct design_kind {
 };
 
 /* Families; the last row of each has no name. */
-extern const struct design_kind design_filters[];
-extern const struct design_kind design_equiripple[];
-extern const struct design_kind design_simple[];
-extern const struct design_kind design_equalisers[];
-extern const struct design_kind design_response[];
-extern const struct design_kind design_rooms[];
-extern const struct design_kind design_combine[];
+extern const struct design_kind design_filters[], design_simple[], design_equalisers[],
+    design_rooms[], design_combine[];
 
 /* Errors of all the following: usage, if not stated.
  *
@@ -100,22 +92,6 @@ MUST_CHECK enum status design_parse(const struct design_spec *spec, const char *
 /* A value after the colon is required, or not allowed. */
 MUST_CHECK enum status design_need_value(const struct design_spec *spec);
 MUST_CHECK enum status design_no_value(const struct design_spec *spec);
-
-/* Apply phase= to a column of symmetric taps and set time zero. Errors: usage, memory. */
-MUST_CHECK enum status design_finish(const struct design_spec *spec, struct design *design);
-
-/* Make a column from a magnitude, of taps= or else `taps`. Errors: usage, memory. */
-MUST_CHECK enum status design_respond(const struct design_spec *spec,
-                                      struct phase_magnitude magnitude, size_t taps,
-                                      enum phase phase, struct design *design);
-
-/* Lists: parts separated by semicolons, of numbers separated by blanks. `*text` advances past the
- * number, which is `what`; design_next_part advances to the next part and is false at the end. */
-MUST_CHECK enum status design_next_number(const struct design_spec *spec, const char *what,
-                                          struct design_range range, const char **text,
-                                          double *value);
-bool design_next_part(const char **text);
-MUST_CHECK enum status design_refuse_rest(const struct design_spec *spec, const char *text);
 
 /* Print the help of a kind. */
 void design_print_kind(FILE *stream, const struct design_kind *kind);

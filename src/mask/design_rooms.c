@@ -355,7 +355,8 @@ static enum status make_room(const struct design_spec *spec, struct design *desi
 
 const struct design_kind design_rooms[] = {
     {"room", "room:rt60=0.8,size=6x5x3,seed=1", "rt60, size, seed",
-     "a box of that many metres with bare walls, recorded by two microphones 20 cm apart; rt60= is\n"
+     "a box of that many metres with bare walls, recorded by two microphones 20 cm apart; rt60= "
+     "is\n"
      "the time to -60 dB (0.5 s), seed= varies the room",
      .make = make_room},
     {0},

@@ -11,8 +11,9 @@
 #ifndef HALO_EQ_LISTING_H
 #define HALO_EQ_LISTING_H
 
-#include "mask/eq_number.h"
 #include "mask/mask_matrix.h"
+
+enum { EQ_NUMBER_MOST = 40 }; /* characters */
 
 struct eq_filter {
     bool is_on;
@@ -36,5 +37,18 @@ MUST_CHECK enum status eq_filter_apply(const struct eq_filter *filter, struct ma
  * the first whose frequency is another in Equalizer APO; has_noted: all false at first. */
 void eq_filter_note_grouped(const struct eq_filter *filter, const struct mask_config *config,
                             bool has_noted[2]);
+
+/* ---- numbers, as programs of all countries write them: -6.5 dB, -6,5 dB ---- */
+
+/* Replace no-break and thin spaces, of UTF-8 or Latin-1, by blanks, and remove those that separate
+ * thousands, in place. */
+void eq_number_plain_blanks(char *text);
+
+/* The number at the start of *rest, behind blanks, with or without its unit (NULL: none); *rest
+ * advances past both. The decimal mark is a point or a comma. False: not a number; *rest stays. */
+bool eq_number_read(char **rest, const char *unit, double *value);
+
+/* Whether *rest begins with a word, in any case, behind blanks; then it advances past it. */
+bool eq_number_take(char **rest, const char *word);
 
 #endif

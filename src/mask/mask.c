@@ -1,34 +1,13 @@
 #include "mask/mask.h"
 
-#include "base/decimal.h"
-#include "base/files_read.h"
 #include "base/machine.h"
 #include "base/plural.h"
-#include "mask/first_column.h"
-#include "mask/mask_config.h"
+#include "base/workers.h"
 #include "mask/mask_share.h"
-#include "signal/audio.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <float.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
-
-/* Tried in this order: CamillaDSP before Equalizer APO, since its keys in the first column are
- * certain. A new kind of mask file is one file and one row here. */
-static const struct mask_reader *const mask_readers[] = {
-    &mask_reader_raw,        &mask_reader_sound,       &mask_reader_sofa,
-    &mask_reader_response,   &mask_reader_rew,         &mask_reader_ambix,
-    &mask_reader_pipewire,   &mask_reader_easyeffects, &mask_reader_camilladsp,
-    &mask_reader_jconvolver, &mask_reader_brutefir,    &mask_reader_convolver,
-    &mask_reader_eqapo,      &mask_reader_rew_table,   &mask_reader_minidsp,
-    &mask_reader_text,
-};
 
 static const double NS_A_TAP = 1; /* to read it, or to scale it */
 
@@ -85,231 +64,6 @@ void mask_destroy(struct mask *mask)
 struct workers *mask_workers(struct workers *workers, const struct mask *mask)
 {
     return workers_worth(workers, NS_A_TAP * (double)(mask->columns * mask->taps));
-}
-
-struct finite_job {
-    const struct mask *mask;
-    double most;       /* the largest tap */
-    atomic_bool found; /* NaN, infinity or beyond that */
-};
-
-static void find_nonfinite(void *context, size_t column, size_t worker)
-{
-    (void)worker;
-    struct finite_job *job = context;
-    double peak = audio_peak_in_double(mask_column(job->mask, column), job->mask->taps);
-    if (!(peak <= job->most))
-        job->found = true;
-}
-
-static enum status check_finite(const struct mask *mask, const struct mask_load_options *options)
-{
-    struct finite_job job = {.mask = mask, .most = options->in_double ? DBL_MAX : FLT_MAX};
-    workers_run(mask_workers(options->workers, mask), mask->columns, find_nonfinite, &job);
-    size_t total = mask->columns * mask->taps, bad = job.found ? 0 : total;
-    while (bad < total && fabs(mask->coefficients[bad]) <= job.most) /* not NaN, either */
-        bad++;
-    if (bad == total)
-        return STATUS_OK;
-    size_t tap = bad % mask->taps + 1, channel = bad / mask->taps + 1;
-    double value = mask->coefficients[bad];
-    if (isfinite(value))
-        return fail(
-            CAUSE_UNSUPPORTED,
-            "cannot use mask %s: tap %zu of channel %zu is %g, beyond single precision; use "
-            "--precision double",
-            mask->name, tap, channel, value);
-    return fail(CAUSE_DAMAGED, "cannot use mask %s: tap %zu of channel %zu is %s", mask->name, tap,
-                channel, isnan(value) ? "not a number" : "infinite");
-}
-
-/* rewind() would forget the error. */
-void mask_file_restart(FILE *stream)
-{
-    (void)fseeko(stream, 0, SEEK_SET);
-}
-
-bool mask_file_ends_with(const char *file, const char *ending)
-{
-    const char *dot = strrchr(file, '.');
-    return dot && strcasecmp(dot, ending) == 0;
-}
-
-const char *mask_file_given(const char *text)
-{
-    const char *path = NULL;
-    for (const char *at = text; (at = strstr(at, MASK_FILE_GIVES)); at = path)
-        path = at + strlen(MASK_FILE_GIVES);
-    return path;
-}
-
-bool mask_looks_like_text(FILE *stream)
-{
-    unsigned char head[1024];
-    size_t size = fread(head, 1, sizeof head, stream);
-    mask_file_restart(stream);
-    for (size_t i = 0; i < size; i++)
-        if (head[i] < 0x20 && !isspace(head[i]))
-            return false;
-    return size > 0;
-}
-
-enum status mask_values_add(struct mask_values *values, double value)
-{
-    if (values->count == values->capacity) {
-        size_t capacity = values->capacity ? 2 * values->capacity : 1024;
-        double *larger = realloc(values->values, capacity * sizeof *larger);
-        if (!larger)
-            return fail_memory("a mask");
-        values->values = larger;
-        values->capacity = capacity;
-    }
-    values->values[values->count++] = value;
-    return STATUS_OK;
-}
-
-enum status mask_file_open(const char *file, bool is_samples, FILE **stream)
-{
-    struct stat about;
-    struct flaw flaw =
-        is_samples ? files_read_open(file, stream) : files_read_open_text(file, stream);
-    if (flaw.text)
-        return fail(flaw.cause, "cannot open mask %s: %s", file, flaw.text);
-    if (fstat(fileno(*stream), &about) != 0 || about.st_size > 0)
-        return STATUS_OK;
-    fclose(*stream);
-    return fail(CAUSE_DAMAGED, "cannot read mask %s: it is empty", file);
-}
-
-static enum status read_config(const struct mask_reader *reader, const char *file, FILE *stream,
-                               const struct mask_load_options *options, struct mask **mask)
-{
-    struct mask_config config;
-    bool is_open;
-    TRY(mask_config_open(&config, file, stream, options, &is_open));
-    if (!is_open)
-        return STATUS_OK;
-    enum status status =
-        reader->is_my_config(&config) ? reader->read_config(&config, mask) : STATUS_OK;
-    mask_config_close(&config);
-    return status;
-}
-
-enum status mask_reader_read(const struct mask_reader *reader, const char *file, FILE *stream,
-                             const struct mask_load_options *options, struct mask **mask)
-{
-    if (reader->read_config)
-        TRY(read_config(reader, file, stream, options, mask));
-    if (*mask)
-        return STATUS_OK;
-    bool mine = false;
-    if (!reader->read_config)
-        TRY(reader->is_mine(file, stream, options, &mine));
-    mask_file_restart(stream);
-    if (ferror(stream) || ftello(stream) != 0) /* what it is was not seen */
-        return fail_errno(EIO, "cannot read mask %s", file);
-    return mine ? reader->read(file, stream, options, mask) : STATUS_OK;
-}
-
-bool mask_directions_given(const struct mask_directions *directions)
-{
-    return directions->has_direction || directions->speakers ||
-           directions->interpolate != MASK_INTERPOLATE_DEFAULT;
-}
-
-const char *mask_config_option(const struct mask_load_options *options)
-{
-    return options->folder            ? "folder="
-           : options->files           ? "file="
-           : options->skips_nonlinear ? "skip="
-                                      : "trust-config=";
-}
-
-/* Only a configuration names files. */
-static enum status check_folder(const struct mask_reader *reader, const char *file,
-                                const struct mask_load_options *options)
-{
-    if (!options->is_about_configs || options->is_named || reader->read_config)
-        return STATUS_OK;
-    return fail(CAUSE_USAGE, "mask %s is %s: %s is for configurations of other programs", file,
-                reader->kind, mask_config_option(options));
-}
-
-static enum status read_by_kind(const char *file, FILE *stream,
-                                const struct mask_load_options *options, struct mask **mask)
-{
-    for (size_t i = 0; i < sizeof mask_readers / sizeof *mask_readers; i++) {
-        if (options->is_named && mask_readers[i]->read_config)
-            continue;
-        mask_file_restart(stream);
-        if (mask_reader_read(mask_readers[i], file, stream, options, mask) != STATUS_OK)
-            return STATUS_FAILED;
-        if (!*mask)
-            continue;
-        (*mask)->kind = mask_readers[i]->kind;
-        if (mask_directions_given(&options->directions) && !mask_readers[i]->has_directions)
-            return fail(CAUSE_USAGE,
-                        "mask %s: az=, el=, speakers= and interpolate= are for SOFA files", file);
-        TRY(check_folder(mask_readers[i], file, options));
-        return check_finite(*mask, options);
-    }
-    return fail(CAUSE_UNSUPPORTED,
-                "cannot read mask %s: it is neither a sound file nor text with "
-                "one coefficient a line (samples without a header need raw=FORMAT)",
-                file);
-}
-
-/* From 16 kHz on: 48000, 44.1k, 96kHz; lower numbers are other things as well. 0: none. */
-static uint32_t rate_in_name(const char *file)
-{
-    static const double least = 16000;
-    const char *slash = strrchr(file, '/');
-    for (const char *at = slash ? slash + 1 : file; *at;) {
-        char *end;
-        double value = 0;
-        if (!isdigit((unsigned char)*at) || !decimal_read(at, &end, &value)) {
-            at++;
-            continue;
-        }
-        if (tolower((unsigned char)*end) == 'k')
-            value *= 1000;
-        uint32_t rate = value >= least ? usual_rate(value) : 0;
-        if (rate)
-            return rate;
-        at = end;
-    }
-    return 0;
-}
-
-static void note_rate_in_name(const struct mask *mask, const struct mask_load_options *options)
-{
-    uint32_t rate = rate_in_name(mask->name);
-    if (mask->rate == 0 && rate && rate != options->sound.rate && !options->is_named)
-        note("mask %s states no rate, but %u stands in its name: rate=%u sets it", mask->name, rate,
-             rate);
-}
-
-enum status mask_load_with(const char *file, const struct mask_load_options *options,
-                           struct mask **mask)
-{
-    struct mask *loaded = NULL;
-    FILE *stream;
-    TRY(mask_file_open(file, options->raw.format, &stream));
-    enum status status = read_by_kind(file, stream, options, &loaded);
-    fclose(stream);
-    uint32_t rate = options->raw.rate;
-    if (status == STATUS_OK && rate && loaded->rate && loaded->rate != rate)
-        status = fail(CAUSE_USAGE, "mask %s has a rate of %u Hz, not %u", loaded->name,
-                      loaded->rate, rate);
-    if (status != STATUS_OK) {
-        mask_destroy(loaded);
-        return status;
-    }
-    if (rate)
-        loaded->rate = rate;
-    note_rate_in_name(loaded, options);
-    *mask = loaded;
-    return STATUS_OK;
 }
 
 double *mask_column(const struct mask *mask, size_t column)
@@ -410,4 +164,292 @@ enum status mask_pad(struct mask *mask, size_t frames)
     padded->coefficients = NULL;
     mask_destroy(padded);
     return STATUS_OK;
+}
+
+/* ---- routing: which column filters which channels of a sound ---- */
+
+/* HeSuVi is a virtual surround for headphones: a sound of loudspeakers goes to two ears. PipeWire's
+ * virtual surround has the same order. */
+
+enum { ALL = 14, HALF = 7, EARS = 2 };
+
+enum hesuvi_speaker { FL, FR, FC, LFE, BL, BR, SL, SR, PLACES };
+
+/* The columns from each loudspeaker to the left and the right ear; LFE is heard from the front, as
+ * PipeWire has it. The second 7 mirror the first, so that a file for two equal ears holds those
+ * alone. */
+static const size_t columns_of[PLACES][EARS] = {
+    [FL] = {0, 1}, [FR] = {8, 7},   [FC] = {6, 13}, [LFE] = {6, 13},
+    [BL] = {4, 5}, [BR] = {12, 11}, [SL] = {2, 3},  [SR] = {10, 9},
+};
+
+/* By the order of channels in WAV files. Five and six have their surrounds at the sides. */
+static const struct hesuvi_layout {
+    size_t channels;
+    enum hesuvi_speaker places[PLACES];
+} layouts[] = {
+    {1, {FC}},
+    {2, {FL, FR}},
+    {4, {FL, FR, BL, BR}},
+    {5, {FL, FR, FC, SL, SR}},
+    {6, {FL, FR, FC, LFE, SL, SR}},
+    {8, {FL, FR, FC, LFE, BL, BR, SL, SR}},
+};
+
+static const struct hesuvi_layout *layout_of(size_t channels)
+{
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        if (layouts[i].channels == channels)
+            return &layouts[i];
+    return NULL;
+}
+
+static bool may_be_hesuvi(const struct mask *mask)
+{
+    return mask->columns == ALL || mask->columns == HALF;
+}
+
+static enum status route_hesuvi(struct mask *mask, size_t channels, enum mask_map map)
+{
+    const struct hesuvi_layout *layout = layout_of(channels);
+    if (map != MASK_MAP_AUTO)
+        return fail(CAUSE_USAGE, "mask %s: order=hesuvi and map= exclude each other", mask->name);
+    if (!may_be_hesuvi(mask))
+        return fail(CAUSE_USAGE,
+                    "mask %s: order=hesuvi is for a mask of 14 or 7 channels, but it has %zu",
+                    mask->name, mask->columns);
+    if (!layout)
+        return fail(CAUSE_USAGE,
+                    "mask %s: order=hesuvi is for a sound of 1, 2, 4, 5, 6 or 8 channels (mono, "
+                    "stereo, quad, 5.0, 5.1, 7.1), but it has %zu",
+                    mask->name, channels);
+    free(mask->paths);
+    mask->paths = calloc(EARS * channels, sizeof *mask->paths);
+    if (!mask->paths)
+        return fail_memory("a mask");
+    mask->path_count = EARS * channels;
+    mask->inputs = channels;
+    mask->outputs = EARS;
+    for (size_t p = 0; p < mask->path_count; p++) {
+        size_t column = columns_of[layout->places[p / EARS]][p % EARS];
+        mask->paths[p] = (struct mask_path){p / EARS, p % EARS, column % mask->columns};
+    }
+    return STATUS_OK;
+}
+
+static void add_path(struct mask *mask, size_t input, size_t output, size_t column)
+{
+    mask->paths[mask->path_count++] = (struct mask_path){input, output, column};
+    if (input >= mask->inputs)
+        mask->inputs = input + 1;
+    if (output >= mask->outputs)
+        mask->outputs = output + 1;
+}
+
+static enum status refuse_counts(const struct mask *mask, size_t channels, enum mask_map map)
+{
+    const char *hesuvi = may_be_hesuvi(mask) ? "; order=hesuvi if it is one of HeSuVi" : "";
+    if (map == MASK_MAP_SPLIT)
+        return fail(CAUSE_USAGE,
+                    "mask %s: map=split sends a mono sound through each of the mask's %zu "
+                    "channels, but the sound has %zu; channel=N picks one%s",
+                    mask->name, mask->columns, channels, hesuvi);
+    if (map == MASK_MAP_MATRIX)
+        return fail(CAUSE_USAGE,
+                    "mask %s: map=matrix takes a mask channel for each input and output, but the "
+                    "mask's %zu are no multiple of the sound's %zu%s",
+                    mask->name, mask->columns, channels, hesuvi);
+    return fail(CAUSE_USAGE,
+                "mask %s has %zu channel%s and the sound %zu: a mask has 1 channel, as "
+                "many as the sound, 4 for a stereo sound, or any number for a mono one; "
+                "channel=N picks one, map=matrix takes one for each input and output%s",
+                mask->name, mask->columns, plural_s(mask->columns), channels, hesuvi);
+}
+
+bool mask_is_true_stereo(const struct mask *mask, size_t channels, enum mask_map map)
+{
+    return !mask->has_own_paths && mask->columns == 4 &&
+           (channels == 2 || (channels == 1 && map == MASK_MAP_AUTO));
+}
+
+/* Whether each input goes through one column, the same for all, to the output of its number. */
+static bool is_alike(const struct mask *mask)
+{
+    const struct mask_path *paths = mask->paths;
+    size_t p = 0;
+    while (p < mask->path_count && paths[p].input == p && paths[p].output == p &&
+           paths[p].column == paths[0].column)
+        p++;
+    return p > 0 && p == mask->path_count && p == mask->inputs && p == mask->outputs;
+}
+
+/* Own paths are for as many channels as they say, but where all are filtered alike. */
+static enum status fit_own_paths(struct mask *mask, size_t channels)
+{
+    if (mask->inputs == channels)
+        return STATUS_OK;
+    if (!is_alike(mask))
+        return fail(CAUSE_USAGE, "mask %s filters sound of %zu channel%s, but the sound has %zu",
+                    mask->name, mask->inputs, plural_s(mask->inputs), channels);
+    note("mask %s is for %zu channel%s, filtered alike; so is each of the sound's %zu", mask->name,
+         mask->inputs, plural_s(mask->inputs), channels);
+    struct mask_path *paths = realloc(mask->paths, channels * sizeof *paths);
+    if (!paths)
+        return fail_memory("a mask");
+    mask->paths = paths;
+    mask->inputs = mask->outputs = mask->path_count = 0;
+    for (size_t c = 0; c < channels; c++)
+        add_path(mask, c, c, paths[0].column);
+    return STATUS_OK;
+}
+
+enum status mask_route(struct mask *mask, size_t channels, enum mask_order order, enum mask_map map)
+{
+    if (mask->has_own_paths && map != MASK_MAP_AUTO)
+        return fail(CAUSE_USAGE, "mask %s has its own routing; map= cannot change it", mask->name);
+    if (mask->has_own_paths)
+        return fit_own_paths(mask, channels);
+    if (order == MASK_ORDER_HESUVI)
+        return route_hesuvi(mask, channels, map);
+    size_t columns = mask->columns;
+    size_t most = channels > columns ? channels : columns;
+    free(mask->paths);
+    mask->inputs = mask->outputs = mask->path_count = 0;
+    mask->paths = calloc(most, sizeof *mask->paths);
+    if (!mask->paths)
+        return fail_memory("a mask");
+    if ((map == MASK_MAP_SPLIT && channels != 1) ||
+        (map == MASK_MAP_MATRIX && columns % channels != 0))
+        return refuse_counts(mask, channels, map);
+
+    /* Columns of a true-stereo mask or matrix by (input, output). */
+    bool rows = order == MASK_ORDER_LL_LR_RL_RR;
+    size_t lr = rows ? 1 : 2, rl = rows ? 2 : 3, rr = rows ? 3 : 1;
+    bool true_stereo = mask_is_true_stereo(mask, channels, map);
+    if (map == MASK_MAP_MATRIX && !true_stereo) {
+        for (size_t c = 0; c < columns; c++)
+            add_path(mask, c / (columns / channels), c % (columns / channels), c);
+    } else if (columns == 1 || columns == channels) {
+        for (size_t c = 0; c < channels; c++)
+            add_path(mask, c, c, columns == 1 ? 0 : c);
+    } else if (true_stereo) {
+        size_t right = channels - 1; /* a mono sound feeds both inputs */
+        add_path(mask, 0, 0, 0);
+        add_path(mask, 0, 1, lr);
+        add_path(mask, right, 0, rl);
+        add_path(mask, right, 1, rr);
+    } else if (channels == 1) {
+        if (map == MASK_MAP_AUTO && may_be_hesuvi(mask))
+            note("mask %s: a mono sound goes through each of its %zu channels; order=hesuvi if it "
+                 "is one of HeSuVi",
+                 mask->name, columns);
+        for (size_t c = 0; c < columns; c++)
+            add_path(mask, 0, c, c);
+    } else {
+        return refuse_counts(mask, channels, map);
+    }
+    return STATUS_OK;
+}
+
+enum status mask_widen(struct mask *mask, size_t outputs)
+{
+    size_t count = mask->path_count;
+    if (outputs <= mask->outputs)
+        return STATUS_OK;
+    if (mask->outputs == 1) {
+        struct mask_path *paths = realloc(mask->paths, 2 * count * sizeof *paths);
+        if (!paths)
+            return fail_memory("a mask");
+        mask->paths = paths;
+        for (size_t p = 0; p < count; p++)
+            add_path(mask, paths[p].input, 1, paths[p].column);
+    }
+    mask->outputs = outputs;
+    return STATUS_OK;
+}
+
+/* ---- a mask that has a share of its input within it ---- */
+
+static bool is_dry(const struct mask *mask, struct mask_path path)
+{
+    return path.input == path.output % mask->inputs;
+}
+
+/* The columns to come: `of[c]` is the one of dry paths through column c, a copy if others use it,
+ * too; `of[columns]` that of dry paths which the mask does not have. Returns their number. */
+static size_t plan_columns(const struct mask *mask, size_t *of)
+{
+    size_t count = mask->columns, missing = mask->outputs;
+    bool used[mask->columns + 1], shared[mask->columns + 1];
+    memset(used, 0, sizeof used);
+    memset(shared, 0, sizeof shared);
+    for (size_t p = 0; p < mask->path_count; p++)
+        (is_dry(mask, mask->paths[p]) ? used : shared)[mask->paths[p].column] = true;
+    for (size_t c = 0; c < mask->columns; c++)
+        of[c] = !used[c] ? SIZE_MAX : shared[c] ? count++ : c;
+    for (size_t o = 0; o < mask->outputs; o++)
+        missing -= mask_path_column(mask, (struct mask_path){o % mask->inputs, o, 0}) != NULL;
+    of[mask->columns] = missing > 0 ? count++ : SIZE_MAX;
+    return count;
+}
+
+static enum status add_missing_paths(struct mask *mask, size_t column)
+{
+    size_t most = mask->path_count + mask->outputs;
+    struct mask_path *paths = realloc(mask->paths, most * sizeof *paths);
+    if (!paths)
+        return fail_memory("a mask");
+    mask->paths = paths;
+    for (size_t o = 0; o < mask->outputs; o++) {
+        const struct mask_path path = {o % mask->inputs, o, column};
+        if (!mask_path_column(mask, path))
+            mask->paths[mask->path_count++] = path;
+    }
+    return STATUS_OK;
+}
+
+static void fill_mixed(const struct mask *mask, const size_t *of, struct mask *mixed)
+{
+    const size_t bytes = mask->taps * sizeof(double);
+    for (size_t c = 0; c < mask->columns; c++) {
+        memcpy(mask_column(mixed, c), mask_column(mask, c), bytes);
+        if (of[c] != SIZE_MAX)
+            memmove(mask_column(mixed, of[c]), mask_column(mask, c), bytes);
+    }
+    mask_scale(mixed, mask->wet, NULL);
+    for (size_t c = 0; c <= mask->columns; c++)
+        if (of[c] != SIZE_MAX)
+            mask_column(mixed, of[c])[mask->origin] += mask->dry;
+}
+
+enum status mask_mix(struct mask *mask)
+{
+    if (mask->dry <= 0)
+        return STATUS_OK;
+    struct mask *mixed = NULL;
+    size_t *of = calloc(mask->columns + 1, sizeof *of);
+    if (!of)
+        return fail_memory("a mask");
+    size_t columns = plan_columns(mask, of);
+    size_t taps = mask->taps > mask->origin ? mask->taps : mask->origin + 1;
+    enum status status = mask_create(mask->name, columns, taps, &mixed);
+    if (status != STATUS_OK)
+        goto end;
+    fill_mixed(mask, of, mixed);
+    for (size_t p = 0; p < mask->path_count; p++)
+        if (is_dry(mask, mask->paths[p]))
+            mask->paths[p].column = of[mask->paths[p].column];
+    free(mask->coefficients);
+    mask->coefficients = mixed->coefficients;
+    mixed->coefficients = NULL;
+    size_t missing = of[mask->columns];
+    mask->columns = columns;
+    mask->taps = taps;
+    mask->dry = 0;
+    if (missing != SIZE_MAX)
+        status = add_missing_paths(mask, missing);
+end:
+    mask_destroy(mixed);
+    free(of);
+    return status;
 }

@@ -15,18 +15,17 @@
 #define HALO_MASK_H
 
 #include "base/status.h"
-#include "base/workers.h"
 #include "signal/audio.h"
-#include "sound/raw_format.h"
 
 #include <stdint.h>
-#include <stdio.h>
 
 enum { MASK_RATE_MOST = 10000000, MASK_CHANNELS_MOST = 256 };
 
 /* INPUT: what is written has the power of what comes in. KALDI: the whole convolution has it, with
  * what lies before time zero and after the end of the sound. */
 enum mask_output_level { MASK_LEVEL_OWN, MASK_LEVEL_INPUT, MASK_LEVEL_KALDI };
+
+struct workers;
 
 struct mask_path {
     size_t input;
@@ -69,60 +68,15 @@ uint64_t mask_taps_most(void);
 /* Zeroed columns. Errors: memory, or more than this machine has. */
 MUST_CHECK enum status mask_create(const char *name, size_t columns, uint64_t taps,
                                    struct mask **mask);
-/* The same with any coefficients, for what is filled by many threads. */
+/* Columns with any coefficients, for masks that many threads fill. Errors: as mask_create. */
 MUST_CHECK enum status mask_create_unset(const char *name, size_t columns, uint64_t taps,
                                          struct mask **mask);
-/* Of a shared one: give it back. */
+/* Frees a mask. A shared mask is given back instead. */
 void mask_destroy(struct mask *mask);
-
-/* Which of the directions of a SOFA file, in degrees: azimuth to the left, elevation upwards. All
- * zero: as the sound's channels suggest. */
-enum mask_interpolate {
-    MASK_INTERPOLATE_DEFAULT,
-    MASK_INTERPOLATE_NEAREST,
-    MASK_INTERPOLATE_LINEAR
-};
-struct mask_directions {
-    bool has_direction;
-    double azimuth, elevation;
-    const char *speakers; /* a layout or list (speakers.h) */
-    enum mask_interpolate interpolate;
-};
-
-/* What is known about a mask file besides its name. All zero: nothing. */
-struct mask_load_options {
-    bool allow_truncated;
-    bool in_double;             /* taps may be beyond single precision */
-    struct raw_layout raw;      /* with a format: headerless samples */
-    struct stream_format sound; /* that the mask will filter; 0: unknown */
-    const char *folder;         /* with files of a configuration; NULL: that of the mask */
-    size_t file_count;          /* files in the place of others: */
-    const char *const *files;   /* "NAME=>PATH", NAME being what a configuration says, or
-                                   "FILE:NAME=>PATH", where several files are one */
-    bool distrusts_configs;     /* they may name files of that folder only (mask_config.h) */
-    bool skips_nonlinear;       /* their stages that are no filter are left out, not refused */
-    bool is_about_configs;      /* one of these is stated for this mask, which must be one then */
-    bool is_named;              /* by a configuration: cannot be one itself */
-    struct workers *workers;    /* that share the work; NULL: the caller alone */
-    struct mask_directions directions;
-};
-
-/* The option that is about configurations, "folder="; there is one. */
-const char *mask_config_option(const struct mask_load_options *options);
-
-#define MASK_FILE_GIVES "=>"
-
-/* The PATH in NAME=>PATH, after the last "=>"; NULL: there is none. */
-const char *mask_file_given(const char *text);
-
-/* Read any kind of mask file (mask_readers in mask.c). Errors: no such file, not a mask, empty, NaN
- * or infinity, memory. */
-MUST_CHECK enum status mask_load_with(const char *file, const struct mask_load_options *options,
-                                      struct mask **mask);
 
 double *mask_column(const struct mask *mask, size_t column);
 
-/* Those that are worth it for work on all taps. */
+/* The workers that are worth it for work on all taps. */
 struct workers *mask_workers(struct workers *workers, const struct mask *mask);
 
 /* All coefficients, rounded to single precision, for the caller to free; NULL: no memory. */
@@ -164,74 +118,18 @@ MUST_CHECK enum status mask_widen(struct mask *mask, size_t outputs);
  * modulo the number of inputs. `dry` is 0 then. Errors: memory. */
 MUST_CHECK enum status mask_mix(struct mask *mask);
 
-/* mask_route for MASK_ORDER_HESUVI (mask_hesuvi.c): from loudspeakers of 1, 2, 4, 5, 6 or 8
- * channels to two ears. Errors: the mask has neither 14 nor 7 columns, other channels. */
-MUST_CHECK enum status mask_route_hesuvi(struct mask *mask, size_t channels, enum mask_map map);
-
-/* Whether it has as many columns as such a mask. */
-bool mask_may_be_hesuvi(const struct mask *mask);
-
-/* Whether an option about directions is given. */
-bool mask_directions_given(const struct mask_directions *directions);
-
 /* Whether the mask's columns are the four paths of stereo, which `order` tells apart. */
 bool mask_is_true_stereo(const struct mask *mask, size_t channels, enum mask_map map);
 
-/* A kind of mask file: samples, text, or the configuration of another program, which names masks in
- * other files (mask_config.h). */
-struct mask_config;
-struct mask_reader {
-    const char *kind;
-    bool has_directions; /* that mask_load_options select */
-    /* The stream is at its start and may be left anywhere. Errors: memory. */
-    enum status (*is_mine)(const char *file, FILE *stream, const struct mask_load_options *options,
-                           bool *mine);
-    enum status (*read)(const char *file, FILE *stream, const struct mask_load_options *options,
-                        struct mask **mask);
-    /* Instead of these two. */
-    bool (*is_my_config)(const struct mask_config *config);
-    enum status (*read_config)(struct mask_config *config, struct mask **mask);
-};
-extern const struct mask_reader mask_reader_raw;
-extern const struct mask_reader mask_reader_sound;
-extern const struct mask_reader mask_reader_response; /* refuses: response_file.h */
-extern const struct mask_reader mask_reader_rew;
-extern const struct mask_reader mask_reader_jconvolver;
-extern const struct mask_reader mask_reader_brutefir;
-extern const struct mask_reader mask_reader_convolver;
-extern const struct mask_reader mask_reader_eqapo;
-extern const struct mask_reader mask_reader_camilladsp;
-extern const struct mask_reader mask_reader_text;
-extern const struct mask_reader mask_reader_ambix;
-extern const struct mask_reader mask_reader_sofa;
-extern const struct mask_reader mask_reader_pipewire;
-extern const struct mask_reader mask_reader_easyeffects;
-extern const struct mask_reader mask_reader_rew_table;
-extern const struct mask_reader mask_reader_minidsp;
+/* ---- minimum phase ----
+ *
+ * Writes `count` taps to `result`, which may be `taps`. The sign is that of the largest tap;
+ * silence is unchanged. *error (or NULL): the largest difference of the magnitudes, as a share of
+ * the largest. Errors: memory. */
+MUST_CHECK enum status minimum_phase(const double *taps, size_t count, double *result,
+                                     double *error);
 
-/* Read a file if it is of this kind. Else *mask stays NULL and nothing is printed. */
-MUST_CHECK enum status mask_reader_read(const struct mask_reader *reader, const char *file,
-                                        FILE *stream, const struct mask_load_options *options,
-                                        struct mask **mask);
-
-/* Text is converted to plain UTF-8 (plain_text.h), unless the file is known to hold samples.
- * Errors: no such file, not a regular file, empty. */
-MUST_CHECK enum status mask_file_open(const char *file, bool is_samples, FILE **stream);
-
-/* Read it from its start again; ferror() stays. */
-void mask_file_restart(FILE *stream);
-
-/* Whether a name has this ending, ".wav", in either case. */
-bool mask_file_ends_with(const char *file, const char *ending);
-
-/* Whether a file starts like text. Restarts it. */
-bool mask_looks_like_text(FILE *stream);
-
-/* A growing array, initially all zero; free() the values. Errors: memory. */
-struct mask_values {
-    double *values;
-    size_t count, capacity;
-};
-MUST_CHECK enum status mask_values_add(struct mask_values *values, double value);
+/* Convert every column; time zero becomes tap 0. Errors: memory. */
+MUST_CHECK enum status mask_minimum_phase(struct mask *mask);
 
 #endif

@@ -45,7 +45,7 @@ void mask2d_destroy(struct mask2d *mask);
  * of different lengths, NaN or infinity, too many coefficients. */
 MUST_CHECK enum status mask2d_load(const char *file, struct mask2d **mask);
 
-/* The same from a stream; `file` is for messages. */
+/* Read such text from a stream; `file` is for messages. */
 MUST_CHECK enum status mask2d_read(const char *file, FILE *stream, struct mask2d **mask);
 
 /* Write as text, with a comment about the origin. */
@@ -64,12 +64,6 @@ bool mask2d_design_is_spec(const char *word);
 
 /* An example of each kind and the keys of its own; NULL past the last. */
 const char *mask2d_design_made_at(size_t index, const char **keys);
-
-/* Refuse a word that looks like a misspelt one. */
-MUST_CHECK enum status mask2d_design_refuse(const char *word);
-
-/* Make spec[0]; its own options are removed from the following words. Errors: usage, memory. */
-MUST_CHECK enum status mask2d_design_make(char **spec, struct mask2d **mask);
 
 /* Harmonic/percussive separation by medians, median2d:17x31,part=percussive. It has no
  * coefficients:

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define refuse(reading, ...) mask_config_refuse((reading)->config, __VA_ARGS__)
+
 enum { EARS = 2, FUMA_DEGREE_MOST = 3 };
 
 enum ambix_scale { SCALE_SN3D, SCALE_N3D, SCALE_FUMA };
@@ -103,7 +105,7 @@ static enum status parse_number(struct ambix *reading, const char *text, void *t
 {
     double *value = to;
     if (!mask_config_number(text, value))
-        return mask_config_refuse(reading->config, "a gain must be a number, not '%.40s'", text);
+        return refuse(reading, "a gain must be a number, not '%.40s'", text);
     if (*value == 0) /* to the plugins, none */
         *value = 1;
     return STATUS_OK;
@@ -112,7 +114,7 @@ static enum status parse_number(struct ambix *reading, const char *text, void *t
 static enum status parse_flag(struct ambix *reading, const char *text, void *to)
 {
     if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
-        return mask_config_refuse(reading->config, "the setting is 0 or 1, not '%.40s'", text);
+        return refuse(reading, "the setting is 0 or 1, not '%.40s'", text);
     *(bool *)to = *text == '1';
     return STATUS_OK;
 }
@@ -123,8 +125,8 @@ static enum status parse_choice(struct ambix *reading, const char *text, const c
     for (*choice = 0; *choice < 3; ++*choice)
         if (strcasecmp(text, names[*choice]) == 0)
             return STATUS_OK;
-    return mask_config_refuse(reading->config, "the setting is %s, %s or %s, not '%.40s'", names[0],
-                              names[1], names[2], text);
+    return refuse(reading, "the setting is %s, %s or %s, not '%.40s'", names[0], names[1], names[2],
+                  text);
 }
 
 static enum status parse_scale(struct ambix *reading, const char *text, void *to)
@@ -169,7 +171,7 @@ static enum status parse_setting(struct ambix *reading, char *line)
             return settings[i].parse ? settings[i].parse(reading, mask_config_name(line),
                                                          (char *)reading + settings[i].offset)
                                      : STATUS_OK;
-    return mask_config_refuse(reading->config, "ambiX decoders have no setting '%.40s'", name);
+    return refuse(reading, "ambiX decoders have no setting '%.40s'", name);
 }
 
 /* ---- responses: name [gain [delay in ms [exchange the ears]]] ---- */
@@ -191,7 +193,7 @@ static enum status parse_value(struct ambix *reading, char **rest, const char *w
     const char *word = mask_config_word(rest);
     if (!word || mask_config_number(word, value))
         return STATUS_OK;
-    return mask_config_refuse(reading->config, "the %s must be a number, not '%.40s'", what, word);
+    return refuse(reading, "the %s must be a number, not '%.40s'", what, word);
 }
 
 static enum status parse_hrtf(struct ambix *reading, char *line)
@@ -228,10 +230,9 @@ static enum status parse_gains(struct ambix *reading, char *line, struct ambix_r
 {
     for (const char *word; (word = mask_config_word(&line)); row->count++) {
         if (row->count == MATRIX_CHANNELS_MOST)
-            return mask_config_refuse(reading->config, "more than %d gains", MATRIX_CHANNELS_MOST);
+            return refuse(reading, "more than %d gains", MATRIX_CHANNELS_MOST);
         if (!mask_config_number(word, &row->gains[row->count]))
-            return mask_config_refuse(reading->config, "a gain must be a number, not '%.40s'",
-                                      word);
+            return refuse(reading, "a gain must be a number, not '%.40s'", word);
     }
     return STATUS_OK;
 }
@@ -240,13 +241,12 @@ static enum status parse_row(struct ambix *reading, char *line)
 {
     struct ambix_row given = {0}, *row = &reading->rows[reading->row_count];
     if (reading->row_count == MATRIX_CHANNELS_MOST)
-        return mask_config_refuse(reading->config, "more than %d rows", MATRIX_CHANNELS_MOST);
+        return refuse(reading, "more than %d rows", MATRIX_CHANNELS_MOST);
     TRY(parse_gains(reading, line, &given));
     int degree = harmonic_of(given.count - 1).degree;
     size_t all = (size_t)((degree + 1) * (degree + 1));
     if (reading->scale == SCALE_FUMA && degree > FUMA_DEGREE_MOST)
-        return mask_config_refuse(reading->config, "%zu gains, where FuMa's scale ends at 16",
-                                  given.count);
+        return refuse(reading, "%zu gains, where FuMa's scale ends at 16", given.count);
     *row = (struct ambix_row){.line = reading->config->line, .count = given.count};
     if (reading->sequence != SEQUENCE_ACN)
         row->count = all < MATRIX_CHANNELS_MOST ? all : MATRIX_CHANNELS_MOST;

@@ -16,7 +16,7 @@
 #ifndef HALO_MASK_CONFIG_H
 #define HALO_MASK_CONFIG_H
 
-#include "mask/mask.h"
+#include "mask/mask_reader.h"
 
 enum { CONFIG_BYTES_MOST = 1 << 20 };
 
@@ -75,7 +75,7 @@ MUST_CHECK enum status mask_config_find(const struct mask_config *config, const 
 MUST_CHECK enum status mask_config_mask(struct mask_config *config, const char *name,
                                         const struct raw_layout *raw, const struct mask **mask);
 
-/* The same, whatever its rate is. */
+/* A named mask of any rate. */
 MUST_CHECK enum status mask_config_mask_any_rate(struct mask_config *config, const char *name,
                                                  const struct raw_layout *raw,
                                                  const struct mask **mask);

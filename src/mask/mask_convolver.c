@@ -153,7 +153,7 @@ static enum status read_path(struct mask_config *config, const struct convolver_
     return STATUS_OK;
 }
 
-/* Behind so many numbers; NULL: there is something else. */
+/* Skip `count` numbers. Returns the text after them. NULL: there is something else. */
 static const char *skip_numbers(const char *text, size_t count)
 {
     for (; count > 0; count--) {

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "mask/mask.h"
+#include "mask/response.h"
 #include "spectrogram/spectrogram.h"
 
 #include <complex.h>
@@ -19,17 +20,14 @@ struct curve {
     double *x, *y;
 };
 
-/* Without points, and with room for `most`. Errors: memory. */
-MUST_CHECK enum status curve_init(struct curve *curve, size_t most);
 void curve_free(struct curve *curve);
-void curve_add(struct curve *curve, double x, double y);
 
 enum time_curve {
     TIME_CURVE_IMPULSE,
     TIME_CURVE_STEP,
     TIME_CURVE_ENERGY, /* of a tap, dB; at a point the largest alone; a 0 is -400, silence nothing
                         */
-    TIME_CURVE_DECAY,  /* the energy still to come, dB of all; room_decay.h */
+    TIME_CURVE_DECAY,  /* the energy still to come, dB of all; room_acoustics.h */
 };
 
 struct time_axis {
@@ -84,5 +82,22 @@ MUST_CHECK enum status curve_group_delay(const struct mask_spectrum *spectrum, b
 MUST_CHECK enum status mask_spectrogram_init(const struct mask *mask, size_t column, uint32_t rate,
                                              double low, double high, const struct time_axis *time,
                                              struct spectrogram *picture);
+
+/* ---- waterfalls ----
+ *
+ * The cumulative spectral decay of an impulse response: the response to what comes after a time,
+ * for a number of times. Threads: any. Not real-time. */
+struct waterfall {
+    struct response_axis axis;
+    size_t slices;
+    double step; /* seconds from one to the next */
+    double *db;  /* slice after slice, axis.points each; 0 dB is the largest of the first */
+};
+
+/* From the direct sound on, `seconds` in all. Errors: memory. */
+MUST_CHECK enum status waterfall_init(struct waterfall *waterfall, const struct mask *mask,
+                                      size_t column, uint32_t rate, double seconds,
+                                      const struct response_axis *axis);
+void waterfall_free(struct waterfall *waterfall);
 
 #endif

@@ -7,7 +7,6 @@
 #ifndef HALO_MASK_EQAPO_H
 #define HALO_MASK_EQAPO_H
 
-#include "mask/eqapo_expression.h"
 #include "mask/mask_config.h"
 #include "mask/mask_matrix.h"
 
@@ -17,6 +16,21 @@ enum {
 };
 
 enum eqapo_stage { EQAPO_PRE_MIX = 1, EQAPO_POST_MIX = 2, EQAPO_CAPTURE = 4 };
+
+enum { EQAPO_VARIABLES_MOST = 256, EQAPO_VARIABLE_BYTES = 32 };
+
+/* All zero: no variables. */
+struct eqapo_variables {
+    double sample_rate; /* Hz */
+    double channels;
+    bool is_logical; /* the last expression was true or false, not a number */
+    size_t count;
+    struct {
+        char name[EQAPO_VARIABLE_BYTES];
+        double value;
+        bool is_logical;
+    } items[EQAPO_VARIABLES_MOST];
+};
 
 struct eqapo;
 
@@ -81,42 +95,18 @@ struct eqapo {
     bool has_grouped[2]; /* eq_filter_note_grouped */
 };
 
+#define eqapo_refuse(reading, ...) mask_config_refuse((reading)->now, __VA_ARGS__)
+
 /* mask_eqapo_lines.c: gather the lines of the configuration and those it includes. Errors: those of
  * the lines. */
 MUST_CHECK enum status eqapo_gather(struct eqapo *reading);
-MUST_CHECK enum status eqapo_include(struct eqapo *reading, char *text);
-MUST_CHECK enum status eqapo_device(struct eqapo *reading, char *text);
-MUST_CHECK enum status eqapo_stage(struct eqapo *reading, char *text);
-MUST_CHECK enum status eqapo_eval(struct eqapo *reading, char *text);
-MUST_CHECK enum status eqapo_if(struct eqapo *reading, char *text);
-MUST_CHECK enum status eqapo_else_if(struct eqapo *reading, char *text);
-MUST_CHECK enum status eqapo_else(struct eqapo *reading, char *text);
-MUST_CHECK enum status eqapo_end_if(struct eqapo *reading, char *text);
+/* The commands that are about lines, not sound; the last has no name. */
+extern const struct eqapo_command eqapo_line_commands[];
 void eqapo_free(struct eqapo *reading);
 /* Say of the first such line that Equalizer APO would pass over it, for that word. */
 void eqapo_note_foreign(struct eqapo *reading, const char *word);
 /* The rest of a line as a file's name, in place: Windows separates folders by backslashes. */
 char *eqapo_file_name(struct eqapo *reading, char *text);
-
-/* mask_eqapo_channels.c: the number of channels from what was seen, and lines that select or copy
- * channels. */
-size_t eqapo_count_channels(const struct eqapo *reading);
-void eqapo_select_all(struct eqapo *reading);
-MUST_CHECK enum status eqapo_see_channel(struct eqapo *reading, char *text);
-MUST_CHECK enum status eqapo_channel(struct eqapo *reading, char *text);
-MUST_CHECK enum status eqapo_see_copy(struct eqapo *reading, char *text);
-MUST_CHECK enum status eqapo_copy(struct eqapo *reading, char *text);
-/* Forget the channels that Copy: has created. */
-MUST_CHECK enum status eqapo_drop_created(struct eqapo *reading);
-
-/* mask_eqapo_filters.c: lines that filter the selected channels; what depends on the rate settles
- * it (mask_config_settle_rate). */
-MUST_CHECK enum status eqapo_preamp(struct eqapo *reading, char *text);
-MUST_CHECK enum status eqapo_filter(struct eqapo *reading, char *text);
-MUST_CHECK enum status eqapo_delay(struct eqapo *reading, char *text);
-MUST_CHECK enum status eqapo_see_convolution(struct eqapo *reading, char *text);
-MUST_CHECK enum status eqapo_convolution(struct eqapo *reading, char *text);
-MUST_CHECK enum status eqapo_graphic(struct eqapo *reading, char *text);
 
 /* mask_eqapo.c: find a command by the start of a line; *text: what follows the colon. */
 const struct eqapo_command *eqapo_command_of(const char *line, const char **text);

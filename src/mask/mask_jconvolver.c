@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define refuse(reading, ...) mask_config_refuse((reading)->config, __VA_ARGS__)
+
 enum { COPIES_MOST = 1 << 14, HILBERT_LEAST = 64, HILBERT_MOST = 65536 };
 
 struct jconvolver_copy {
@@ -39,10 +41,9 @@ static enum status parse_count(struct jconvolver *reading, char **rest, const ch
 {
     const char *word = mask_config_word(rest);
     if (!word)
-        return mask_config_refuse(reading->config, "the %s is missing", what);
+        return refuse(reading, "the %s is missing", what);
     if (!mask_config_count(word, value))
-        return mask_config_refuse(reading->config, "the %s must be a whole number, not '%.40s'",
-                                  what, word);
+        return refuse(reading, "the %s must be a whole number, not '%.40s'", what, word);
     return STATUS_OK;
 }
 
@@ -50,8 +51,7 @@ static enum status parse_gain(struct jconvolver *reading, char **rest, double *g
 {
     const char *word = mask_config_word(rest);
     if (!word || !mask_config_number(word, gain))
-        return mask_config_refuse(reading->config, "the gain must be a number, not '%.40s'",
-                                  word ? word : "");
+        return refuse(reading, "the gain must be a number, not '%.40s'", word ? word : "");
     return STATUS_OK;
 }
 
@@ -60,8 +60,8 @@ static enum status parse_channel(struct jconvolver *reading, char **rest, const 
 {
     TRY(parse_count(reading, rest, what, value));
     if (*value < 1 || *value > most)
-        return mask_config_refuse(reading->config, "there is no %s %llu, but 1 to %zu", what,
-                                  (unsigned long long)*value, most);
+        return refuse(reading, "there is no %s %llu, but 1 to %zu", what,
+                      (unsigned long long)*value, most);
     return STATUS_OK;
 }
 
@@ -83,7 +83,7 @@ static enum status parse_name(struct jconvolver *reading, char *rest, const char
 {
     *name = mask_config_word(&rest);
     if (!*name || !**name)
-        return mask_config_refuse(reading->config, "a file name is missing");
+        return refuse(reading, "a file name is missing");
     rest += strspn(rest, " \t");
     if (*rest && *rest != '#')
         note("mask %s: line %zu: the name is '%s', without '%.40s' behind the blank, as jconvolver "
@@ -97,9 +97,8 @@ static enum status check_no_copy(struct jconvolver *reading, uint64_t input, uin
 {
     for (size_t i = 0; i < reading->copy_count; i++)
         if (reading->copies[i].input == input - 1 && reading->copies[i].output == output - 1)
-            return mask_config_refuse(reading->config,
-                                      "the path from input %llu to output %llu is a copy already",
-                                      (unsigned long long)input, (unsigned long long)output);
+            return refuse(reading, "the path from input %llu to output %llu is a copy already",
+                          (unsigned long long)input, (unsigned long long)output);
     return STATUS_OK;
 }
 
@@ -129,7 +128,7 @@ static enum status parse_size(struct jconvolver *reading, char *rest)
 {
     uint64_t inputs = 0, outputs = 0, partition = 0;
     if (reading->has_size || reading->inputs)
-        return mask_config_refuse(reading->config, "/convolver/new must come first and once");
+        return refuse(reading, "/convolver/new must come first and once");
     TRY(parse_channel(reading, &rest, "inputs", MATRIX_CHANNELS_MOST, &inputs));
     TRY(parse_channel(reading, &rest, "outputs", MATRIX_CHANNELS_MOST, &outputs));
     reading->has_size = rest[strspn(rest, " \t")] != '\0'; /* mcfx_convolver tells channels alone */
@@ -138,7 +137,7 @@ static enum status parse_size(struct jconvolver *reading, char *rest)
         TRY(parse_count(reading, &rest, "maximum impulse length", &reading->longest));
     }
     if (reading->has_size && reading->longest == 0)
-        return mask_config_refuse(reading->config, "a maximum impulse length of 0");
+        return refuse(reading, "a maximum impulse length of 0");
     TRY(mask_matrix_crop(reading->config->matrix, (size_t)inputs, (size_t)outputs));
     reading->inputs = (size_t)inputs;
     reading->outputs = (size_t)outputs;
@@ -159,8 +158,8 @@ static enum status parse_folder(struct jconvolver *reading, char *rest)
 static enum status cut(struct jconvolver *reading, uint64_t have, uint64_t offset, uint64_t *length)
 {
     if (offset >= have)
-        return mask_config_refuse(reading->config, "an offset of %llu exceeds %llu taps",
-                                  (unsigned long long)offset, (unsigned long long)have);
+        return refuse(reading, "an offset of %llu exceeds %llu taps", (unsigned long long)offset,
+                      (unsigned long long)have);
     if (*length == 0 || *length > have - offset)
         *length = have - offset;
     return STATUS_OK;
@@ -186,8 +185,8 @@ static enum status parse_read(struct jconvolver *reading, char *rest)
     TRY(parse_name(reading, rest, &name));
     TRY(mask_config_mask(reading->config, name, NULL, &mask));
     if (n.channel < 1 || n.channel > mask->columns)
-        return mask_config_refuse(reading->config, "%s has no channel %llu, but 1 to %zu", name,
-                                  (unsigned long long)n.channel, mask->columns);
+        return refuse(reading, "%s has no channel %llu, but 1 to %zu", name,
+                      (unsigned long long)n.channel, mask->columns);
     TRY(cut(reading, mask->taps, n.offset, &n.length));
     return add(reading, &n, mask_column(mask, (size_t)n.channel - 1) + n.offset, true);
 }
@@ -231,11 +230,10 @@ static enum status parse_hilbert(struct jconvolver *reading, char *rest)
     TRY(parse_count(reading, &rest, "delay", &n.delay));
     TRY(parse_count(reading, &rest, "length", &n.length));
     if (n.length < HILBERT_LEAST || n.length > HILBERT_MOST)
-        return mask_config_refuse(reading->config, "the length of /impulse/hilbert is %d to %d",
-                                  HILBERT_LEAST, HILBERT_MOST);
+        return refuse(reading, "the length of /impulse/hilbert is %d to %d", HILBERT_LEAST,
+                      HILBERT_MOST);
     if (n.delay < n.length / 2)
-        return mask_config_refuse(reading->config,
-                                  "the delay of /impulse/hilbert must be half its length or more");
+        return refuse(reading, "the delay of /impulse/hilbert must be half its length or more");
     return add_hilbert(reading, &n);
 }
 
@@ -247,15 +245,13 @@ static enum status parse_copy(struct jconvolver *reading, char *rest)
     TRY(check_no_copy(reading, input, output));
     TRY(check_no_copy(reading, from_input, from_output));
     if (reading->has_response[input - 1][output - 1])
-        return mask_config_refuse(reading->config,
-                                  "the path from input %llu to output %llu has a response already",
-                                  (unsigned long long)input, (unsigned long long)output);
+        return refuse(reading, "the path from input %llu to output %llu has a response already",
+                      (unsigned long long)input, (unsigned long long)output);
     if (!reading->has_response[from_input - 1][from_output - 1])
-        return mask_config_refuse(reading->config,
-                                  "the path from input %llu to output %llu has no response to copy",
-                                  (unsigned long long)from_input, (unsigned long long)from_output);
+        return refuse(reading, "the path from input %llu to output %llu has no response to copy",
+                      (unsigned long long)from_input, (unsigned long long)from_output);
     if (reading->copy_count == COPIES_MOST)
-        return mask_config_refuse(reading->config, "more than %d copies", COPIES_MOST);
+        return refuse(reading, "more than %d copies", COPIES_MOST);
     struct jconvolver_copy *copies =
         realloc(reading->copies, (reading->copy_count + 1) * sizeof *reading->copies);
     if (!copies)
@@ -292,13 +288,12 @@ static enum status parse_packed(struct jconvolver *reading, char *rest)
     TRY(parse_name(reading, rest, &name));
     TRY(mask_config_mask(reading->config, name, NULL, &mask));
     if (mask->taps % n.input != 0)
-        return mask_config_refuse(reading->config, "%s: %zu tap%s cannot be divided by %llu inputs",
-                                  name, mask->taps, plural_s(mask->taps),
-                                  (unsigned long long)n.input);
+        return refuse(reading, "%s: %zu tap%s cannot be divided by %llu inputs", name, mask->taps,
+                      plural_s(mask->taps), (unsigned long long)n.input);
     if (mask->columns > mask_matrix_outputs(reading->config->matrix))
-        return mask_config_refuse(reading->config, "%s has %zu channels for %zu output%s", name,
-                                  mask->columns, mask_matrix_outputs(reading->config->matrix),
-                                  plural_s(mask_matrix_outputs(reading->config->matrix)));
+        return refuse(reading, "%s has %zu channels for %zu output%s", name, mask->columns,
+                      mask_matrix_outputs(reading->config->matrix),
+                      plural_s(mask_matrix_outputs(reading->config->matrix)));
     if (n.input > reading->inputs)
         reading->inputs = (size_t)n.input;
     if (mask->columns > reading->outputs)
@@ -329,15 +324,14 @@ static enum status parse_line(struct jconvolver *reading, char *line)
     if (*line != '/') {
         return !*line || *line == '#'
                    ? STATUS_OK
-                   : mask_config_refuse(reading->config, "not a command or a # comment: '%.40s'",
-                                        line);
+                   : refuse(reading, "not a command or a # comment: '%.40s'", line);
     }
     char *rest = line;
     const char *name = mask_config_word(&rest);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(name, commands[i].name) == 0)
             return commands[i].parse ? commands[i].parse(reading, rest) : STATUS_OK;
-    return mask_config_refuse(reading->config, "jconvolver has no command '%.40s'", name);
+    return refuse(reading, "jconvolver has no command '%.40s'", name);
 }
 
 static bool is_jconvolver(const struct mask_config *config)

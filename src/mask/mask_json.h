@@ -38,4 +38,13 @@ MUST_CHECK enum status mask_json_bool(const struct mask_json *json, const json_t
 MUST_CHECK enum status mask_json_text(const struct mask_json *json, const json_t *object,
                                       const char *key, const char **value);
 
+/* ---- SPA-JSON ---- */
+
+/* Parses the configuration's text, which is PipeWire's relaxed JSON; json_decref the document.
+ * Beyond JSON: comments from # to the end of the line; `=` for `:`; commas are blanks; no quotes
+ * around words; no braces around the whole. Words without quotes become numbers, true, false and
+ * null where they read so; else they are strings. Errors, with the line: not SPA-JSON, a key is
+ * given twice, memory. */
+MUST_CHECK enum status spa_json_parse(struct mask_config *config, json_t **document);
+
 #endif

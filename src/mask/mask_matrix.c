@@ -2,10 +2,134 @@
 
 #include "base/stop.h"
 #include "base/workers.h"
-#include "mask/matrix_cell.h"
+#include "signal/taps.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- one response ---- */
+
+/* A response, stored from its first tap to its last. All zero: silence. */
+struct matrix_cell {
+    size_t first; /* taps of silence before the others */
+    size_t count;
+    double *taps;       /* NULL: */
+    const double *lent; /* somebody else's, times `gain` */
+    double gain;
+};
+
+static void cell_free(struct matrix_cell *cell)
+{
+    free(cell->taps);
+    *cell = (struct matrix_cell){0};
+}
+
+static enum status check_length(const struct mask_config *config, uint64_t delay, uint64_t count)
+{
+    if (delay > MATRIX_TAPS_MOST || count > MATRIX_TAPS_MOST - delay)
+        return mask_config_refuse(
+            config, "%llu taps after a delay of %llu are too long; together at most %d",
+            (unsigned long long)count, (unsigned long long)delay, MATRIX_TAPS_MOST);
+    return STATUS_OK;
+}
+
+/* The taps, each to be multiplied by *gain. */
+static const double *cell_taps(const struct matrix_cell *cell, double *gain)
+{
+    *gain = cell->taps ? 1 : cell->gain;
+    return cell->taps ? cell->taps : cell->lent;
+}
+
+/* Each tap is a sum that begins with 0, so that no zero is negative. */
+static void write_taps(const struct matrix_cell *cell, double *to)
+{
+    double gain;
+    const double *taps = cell_taps(cell, &gain);
+    for (size_t k = 0; k < cell->count; k++)
+        to[k] = 0 + gain * taps[k];
+}
+
+static bool cells_equal(const struct matrix_cell *a, const struct matrix_cell *b)
+{
+    double gain_a, gain_b;
+    const double *of_a = cell_taps(a, &gain_a), *of_b = cell_taps(b, &gain_b);
+    if (a->first != b->first || a->count != b->count)
+        return false;
+    size_t k = of_a == of_b && gain_a == gain_b ? a->count : 0;
+    while (k < a->count && gain_a * of_a[k] == gain_b * of_b[k])
+        k++;
+    return k == a->count;
+}
+
+/* Taps of its own, before they change. */
+static enum status own(struct matrix_cell *cell)
+{
+    if (cell->count == 0 || cell->taps)
+        return STATUS_OK;
+    double *taps = malloc(cell->count * sizeof *taps);
+    if (!taps)
+        return fail_memory("a mask");
+    write_taps(cell, taps);
+    cell->taps = taps;
+    return STATUS_OK;
+}
+
+/* Make space for the taps [first, end), keeping the present ones. */
+static enum status cell_extend(struct matrix_cell *cell, size_t first, size_t end)
+{
+    TRY(own(cell));
+    size_t old_end = cell->first + cell->count;
+    if (cell->count > 0 && first >= cell->first && end <= old_end)
+        return STATUS_OK;
+    if (cell->count > 0 && cell->first < first)
+        first = cell->first;
+    if (cell->count > 0 && old_end > end)
+        end = old_end;
+    double *taps = calloc(end - first, sizeof *taps);
+    if (!taps)
+        return fail_memory("a mask");
+    if (cell->count > 0)
+        memcpy(taps + (cell->first - first), cell->taps, cell->count * sizeof *taps);
+    free(cell->taps);
+    *cell = (struct matrix_cell){.first = first, .count = end - first, .taps = taps};
+    return STATUS_OK;
+}
+
+static enum status cell_add(struct matrix_cell *cell, double gain, uint64_t delay,
+                            const double *taps, size_t count)
+{
+    if (count == 0)
+        return STATUS_OK;
+    TRY(cell_extend(cell, (size_t)delay, (size_t)delay + count));
+    double *to = cell->taps + ((size_t)delay - cell->first);
+    for (size_t k = 0; k < count; k++)
+        to[k] += gain * taps[k];
+    return STATUS_OK;
+}
+
+static enum status cell_filter(const struct mask_config *config, struct matrix_cell *cell,
+                               double gain, uint64_t delay, const double *taps, size_t count)
+{
+    if (count == 0 || gain == 0)
+        cell_free(cell);
+    if (cell->count == 0)
+        return STATUS_OK;
+    TRY(check_length(config, cell->first + delay, cell->count + count - 1));
+    TRY(own(cell));
+    size_t length = cell->count + count - 1;
+    double *result = calloc(length, sizeof *result);
+    if (!result)
+        return fail_memory("a mask");
+    enum status status = taps_convolve(cell->taps, cell->count, taps, count, result);
+    for (size_t i = 0; i < length; i++)
+        result[i] *= gain;
+    free(cell->taps);
+    *cell =
+        (struct matrix_cell){.first = cell->first + (size_t)delay, .count = length, .taps = result};
+    return status;
+}
+
+/* ---- the matrix ---- */
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 static const uint64_t TAPS_MOST = 1 << 20;
@@ -34,7 +158,7 @@ static struct matrix_cell *cell(const struct mask_matrix *matrix, size_t input, 
 static void free_cells(struct matrix_cell *cells, size_t count)
 {
     for (size_t i = 0; cells && i < count; i++)
-        matrix_cell_free(&cells[i]);
+        cell_free(&cells[i]);
     free(cells);
 }
 
@@ -55,10 +179,11 @@ static enum status check_held(const struct mask_matrix *matrix, uint64_t before,
 {
     uint64_t held = matrix->held - before + after, most = taps_most();
     if (held > most)
-        return mask_config_refuse(matrix->config,
-                                  "its responses have %llu taps so far, more than the %llu that "
-                                  "this machine's memory holds; use fewer or shorter ones",
-                                  (unsigned long long)held, (unsigned long long)most);
+        return mask_config_refuse(
+            matrix->config,
+            "its responses have %llu taps so far, more than the %llu that this machine's memory "
+            "holds; use fewer or shorter ones",
+            (unsigned long long)held, (unsigned long long)most);
     return STATUS_OK;
 }
 
@@ -66,10 +191,10 @@ enum status mask_matrix_work(struct mask_matrix *matrix, uint64_t taps)
 {
     uint64_t most = work_most();
     if (taps > most || matrix->work > most - taps)
-        return mask_config_refuse(matrix->config,
-                                  "its responses take too long to make: more than %llu taps are "
-                                  "processed",
-                                  (unsigned long long)most);
+        return mask_config_refuse(
+            matrix->config,
+            "its responses take too long to make: more than %llu taps are processed",
+            (unsigned long long)most);
     matrix->work += taps;
     return STATUS_OK;
 }
@@ -167,9 +292,9 @@ enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t out
 {
     struct matrix_cell *response = cell(matrix, input, output);
     size_t before = response->count;
-    TRY(matrix_cell_check_length(matrix->config, delay, count));
+    TRY(check_length(matrix->config, delay, count));
     TRY(check_held(matrix, before, extended(response, delay, count)));
-    TRY(matrix_cell_add(matrix->config, response, gain, delay, taps, count));
+    TRY(cell_add(response, gain, delay, taps, count));
     return account(matrix, response, before);
 }
 
@@ -179,7 +304,7 @@ enum status mask_matrix_lend(struct mask_matrix *matrix, size_t input, size_t ou
     struct matrix_cell *response = cell(matrix, input, output);
     if (response->count > 0 || count == 0)
         return mask_matrix_add(matrix, input, output, gain, delay, taps, count);
-    TRY(matrix_cell_check_length(matrix->config, delay, count));
+    TRY(check_length(matrix->config, delay, count));
     TRY(check_held(matrix, 0, count));
     *response =
         (struct matrix_cell){.first = (size_t)delay, .count = count, .lent = taps, .gain = gain};
@@ -191,7 +316,7 @@ enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input, size_t ou
 {
     const struct matrix_cell *from = cell(matrix, from_input, from_output);
     double gain;
-    const double *taps = matrix_cell_taps(from, &gain);
+    const double *taps = cell_taps(from, &gain);
     return mask_matrix_add(matrix, input, output, gain, from->first, taps, from->count);
 }
 
@@ -204,7 +329,7 @@ enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double
         TRY(mask_matrix_work(matrix, convolution_work(before, count))); /* before it is done */
         if (before > 0 && count > 0 && gain != 0)
             TRY(check_held(matrix, before, (uint64_t)before + count - 1));
-        TRY(matrix_cell_filter(matrix->config, response, gain, delay, taps, count));
+        TRY(cell_filter(matrix->config, response, gain, delay, taps, count));
         TRY(account(matrix, response, before));
     }
     return STATUS_OK;
@@ -216,8 +341,10 @@ enum status mask_matrix_gain(struct mask_matrix *matrix, size_t output, double g
     return mask_matrix_filter(matrix, output, gain, delay, &one, 1);
 }
 
-enum status mask_matrix_ring(struct mask_matrix *matrix, const struct recursive *filter,
-                             size_t *length)
+/* The taps of the filter's response, at most MATRIX_RING_MOST and what all filters together may; 0:
+ * it is not stable or rings for longer. */
+static enum status ring_length(struct mask_matrix *matrix, const struct recursive *filter,
+                               size_t *length)
 {
     /* It is sought in twice as many taps as it has, and half of them before. */
     uint64_t each = 4 * ((uint64_t)filter->memory + 1), left = (work_most() - matrix->work) / each;
@@ -227,8 +354,8 @@ enum status mask_matrix_ring(struct mask_matrix *matrix, const struct recursive 
     return STATUS_OK;
 }
 
-enum status mask_matrix_recursive(struct mask_matrix *matrix, size_t output,
-                                  const struct recursive *filter, size_t length)
+static enum status filter_recursive(struct mask_matrix *matrix, size_t output,
+                                    const struct recursive *filter, size_t length)
 {
     for (size_t i = 0; i < matrix->inputs; i++) {
         struct matrix_cell *response = cell(matrix, i, output);
@@ -236,10 +363,10 @@ enum status mask_matrix_recursive(struct mask_matrix *matrix, size_t output,
         if (before == 0)
             continue;
         matrix->work += (uint64_t)count * filter->memory;
-        TRY(matrix_cell_check_length(matrix->config, response->first, count));
+        TRY(check_length(matrix->config, response->first, count));
         TRY(check_held(matrix, before, count));
         TRY(account(matrix, response, before)); /* before the work is done */
-        TRY(matrix_cell_extend(response, response->first, response->first + count));
+        TRY(cell_extend(response, response->first, response->first + count));
         filter->run(filter->data, response->taps, count);
         response->count = recursive_kept(response->taps, count);
         TRY(account(matrix, response, before));
@@ -251,14 +378,14 @@ enum status mask_matrix_recursive_where(struct mask_matrix *matrix, const bool *
                                         const struct recursive *filter)
 {
     size_t length = 0;
-    TRY(mask_matrix_ring(matrix, filter, &length));
+    TRY(ring_length(matrix, filter, &length));
     if (length == 0)
         return mask_config_refuse(matrix->config,
                                   "the filter is not stable, or rings for more than %d taps",
                                   MATRIX_RING_MOST);
     for (size_t output = 0; output < matrix->outputs; output++)
         if (is_selected[output])
-            TRY(mask_matrix_recursive(matrix, output, filter, length));
+            TRY(filter_recursive(matrix, output, filter, length));
     return STATUS_OK;
 }
 
@@ -288,7 +415,7 @@ enum status mask_matrix_add_output(struct mask_matrix *matrix, size_t output,
     for (size_t i = 0; i < matrix->inputs; i++) {
         const struct matrix_cell *old = cell(from, i, from_output);
         double own_gain;
-        const double *taps = matrix_cell_taps(old, &own_gain);
+        const double *taps = cell_taps(old, &own_gain);
         if (old->count > 0 && gain != 0)
             TRY(mask_matrix_add(matrix, i, output, gain * own_gain, old->first, taps, old->count));
     }
@@ -330,7 +457,7 @@ static size_t share_columns(const struct mask_matrix *matrix, size_t *column_of)
         size_t same = 0;
         if (matrix->cells[i].count == 0)
             continue;
-        while (same < i && !matrix_cell_equal(&matrix->cells[same], &matrix->cells[i]))
+        while (same < i && !cells_equal(&matrix->cells[same], &matrix->cells[i]))
             same++;
         column_of[i] = same < i ? column_of[same] : count++;
     }
@@ -350,7 +477,8 @@ static void fill_column(void *context, size_t column, size_t worker)
     const struct matrix_cell *response = &job->matrix->cells[job->cells[column]];
     double *taps = mask_column(job->mask, column);
     size_t end = response->first + response->count;
-    matrix_cell_write(response, taps);
+    memset(taps, 0, response->first * sizeof *taps);
+    write_taps(response, taps + response->first);
     memset(taps + end, 0, (job->mask->taps - end) * sizeof *taps);
 }
 

@@ -47,21 +47,12 @@ MUST_CHECK enum status mask_matrix_add(struct mask_matrix *matrix, size_t input,
                                        double gain, uint64_t delay, const double *taps,
                                        size_t count);
 
-/* The same of taps that stay where they are as long as the matrix: they are not copied. */
+/* Add taps that stay where they are as long as the matrix lives: they are not copied. */
 MUST_CHECK enum status mask_matrix_lend(struct mask_matrix *matrix, size_t input, size_t output,
                                         double gain, uint64_t delay, const double *taps,
                                         size_t count);
 MUST_CHECK enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double gain,
                                           uint64_t delay, const double *taps, size_t count);
-
-/* The length that mask_matrix_recursive takes, at most MATRIX_RING_MOST and what all filters
- * together may; 0: the filter is not stable or rings for longer. Errors: memory. */
-MUST_CHECK enum status mask_matrix_ring(struct mask_matrix *matrix, const struct recursive *filter,
-                                        size_t *length);
-
-/* Filter with a recursive filter of this length (recursive.h). */
-MUST_CHECK enum status mask_matrix_recursive(struct mask_matrix *matrix, size_t output,
-                                             const struct recursive *filter, size_t length);
 
 /* Add the response of another path. */
 MUST_CHECK enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input, size_t output,
@@ -77,7 +68,7 @@ MUST_CHECK enum status mask_matrix_recursive_where(struct mask_matrix *matrix,
                                                    const bool *is_selected,
                                                    const struct recursive *filter);
 
-/* The same with recursive sections in series; or of one output. */
+/* Filter the selected of all outputs, or one output, with recursive sections in series. */
 MUST_CHECK enum status mask_matrix_biquads_where(struct mask_matrix *matrix,
                                                  const bool *is_selected,
                                                  const struct biquad *biquads, size_t count);
@@ -99,7 +90,7 @@ bool mask_matrix_is_silent(const struct mask_matrix *matrix);
  * is not silent, shared by equal ones. Errors: memory; all are silent. */
 MUST_CHECK enum status mask_matrix_to_mask(const struct mask_matrix *matrix, struct mask **mask);
 
-/* The same of one input and output, as a mask for sound of any number of channels. */
+/* The response of one input and output, as a mask for sound of any number of channels. */
 MUST_CHECK enum status mask_matrix_to_column(const struct mask_matrix *matrix, struct mask **mask);
 
 #endif

@@ -19,6 +19,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define refuse(file, ...) mask_config_refuse((file)->config, __VA_ARGS__)
+
 enum { BIQUADS_MOST = 1000, VALUES = 5 };
 static const char *const names[VALUES] = {"b0", "b1", "b2", "a1", "a2"};
 
@@ -53,13 +55,11 @@ static enum status apply(struct minidsp *file)
     if (file->values == 0 && file->biquads == 0)
         return STATUS_OK;
     if (file->values < VALUES)
-        return mask_config_refuse(file->config, "a biquad ends here without its %s",
-                                  names[file->values]);
+        return refuse(file, "a biquad ends here without its %s", names[file->values]);
     if (!(biquad_pole(&biquad) < 1) && biquad_pole(&other) < 1)
-        return mask_config_refuse(file->config,
-                                  "its a1 and a2 have the signs of a transfer function, and those "
-                                  "of miniDSP are the opposite: export them for miniDSP, or change "
-                                  "the signs");
+        return refuse(file, "its a1 and a2 have the signs of a transfer function, and those "
+                            "of miniDSP are the opposite: export them for miniDSP, or change "
+                            "the signs");
     return mask_matrix_biquads(file->config->matrix, 0, &biquad, 1);
 }
 
@@ -68,17 +68,16 @@ static enum status read_word(struct minidsp *file, const char *word)
     if (is_title(word)) {
         TRY(apply(file));
         file->values = 0;
-        return ++file->biquads <= BIQUADS_MOST
-                   ? STATUS_OK
-                   : mask_config_refuse(file->config, "more than %d biquads", BIQUADS_MOST);
+        return ++file->biquads <= BIQUADS_MOST ? STATUS_OK
+                                               : refuse(file, "more than %d biquads", BIQUADS_MOST);
     }
     const char *name = file->values < VALUES ? names[file->values] : "biquad and its number";
     size_t length = strlen(name);
     if (file->biquads == 0 || file->values == VALUES || strncasecmp(word, name, length) != 0 ||
         word[length] != '=')
-        return mask_config_refuse(file->config, "'%.40s' where %s must be", word, name);
+        return refuse(file, "'%.40s' where %s must be", word, name);
     if (!mask_config_number(word + length + 1, &file->value[file->values]))
-        return mask_config_refuse(file->config, "'%.40s' is not a number", word + length + 1);
+        return refuse(file, "'%.40s' is not a number", word + length + 1);
     file->values++;
     return STATUS_OK;
 }

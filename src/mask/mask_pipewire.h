@@ -73,14 +73,7 @@ struct pipewire_graph {
     struct pipewire_sofa *sofa;             /* the last one; owned, or NULL */
 };
 
-/* Read nodes, links, inputs and outputs. The JSON stays in use. */
-MUST_CHECK enum status pipewire_graph_load(struct pipewire_graph *graph, const json_t *json);
-
-/* The channel of the sound that a port of a stream of so many channels is. */
-size_t pipewire_channel(const struct channel_order *order, size_t channels, size_t port);
-
-/* The rows of the present instance that its outputs need. */
-MUST_CHECK enum status pipewire_graph_run(struct pipewire_graph *graph);
+#define pipewire_refuse(graph, ...) mask_json_refuse(&(graph)->json, __VA_ARGS__)
 
 /* The row of a node's output in the present instance. */
 size_t pipewire_row(const struct pipewire_graph *graph, const struct pipewire_node *node,
@@ -89,10 +82,6 @@ size_t pipewire_row(const struct pipewire_graph *graph, const struct pipewire_no
 /* Add a node's input to a row. */
 MUST_CHECK enum status pipewire_feed(struct pipewire_graph *graph, struct pipewire_source source,
                                      size_t row, double gain);
-
-/* After it ran: say which inputs that reach an output are not linked, and which nodes reach none.
- * Errors: the result is silent for that reason. */
-MUST_CHECK enum status pipewire_graph_check(struct pipewire_graph *graph, bool is_silent);
 
 /* The graph's rate: of its files, or audio.rate, or asked for, or the sound's, or 48000 Hz. */
 MUST_CHECK enum status pipewire_rate(struct pipewire_graph *graph, double *rate);
@@ -114,14 +103,8 @@ MUST_CHECK enum status pipewire_control(struct pipewire_graph *graph,
 /* Frames of seconds, rounded down in single precision, as in PipeWire. */
 size_t pipewire_frames(double seconds, double rate);
 
-extern const struct pipewire_kind pipewire_convolver, pipewire_convolver2, pipewire_param_eq,
-    pipewire_spatializer;
+extern const struct pipewire_kind pipewire_convolver, pipewire_convolver2, pipewire_spatializer;
 
-/* mask_pipewire_sofa.c */
 void pipewire_sofa_free(struct pipewire_sofa *sofa);
-
-/* A section as PipeWire makes it, also at the limits of frequency and Q. False: no such label. */
-bool pipewire_biquad(const char *label, double frequency, double q, double gain, double rate,
-                     struct biquad *biquad);
 
 #endif

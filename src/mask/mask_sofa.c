@@ -1,15 +1,344 @@
-#include "mask/mask_sofa.h"
+#include "mask/sofa_file.h"
 
+#include "base/decimal.h"
 #include "base/plural.h"
+#include "base/status.h"
 #include "mask/mask_matrix.h"
-#include "mask/sofa_directions.h"
-#include "mask/sofa_response.h"
-#include "mask/speakers.h"
 
 #include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- loudspeakers ----
+ *
+ * Where those of a layout stand, seen by a listener: channels in the order of WAV files, FL FR FC
+ * LFE BL BR SL SR TFL TFR TBL TBR. Angles by ITU-R BS.2051 and BS.775, in degrees as in SOFA:
+ * azimuth from the front to the left, elevation upwards. */
+
+enum { SPEAKERS_MOST = 64 };
+
+struct speaker {
+    double azimuth, elevation;
+    bool is_low; /* LFE, at the place of the front centre */
+};
+
+struct speakers {
+    size_t count;
+    struct speaker at[SPEAKERS_MOST];
+};
+
+#define LFE {0, 0, true}
+#define FRONT {30, 0, false}, {-30, 0, false}, {0, 0, false}, LFE
+#define SIDES                                                                                      \
+    {110, 0, false},                                                                               \
+    {                                                                                              \
+        -110, 0, false                                                                             \
+    }
+#define REAR_AND_SIDES                                                                             \
+    {135, 0, false}, {-135, 0, false}, {90, 0, false},                                             \
+    {                                                                                              \
+        -90, 0, false                                                                              \
+    }
+
+static const struct speaker_layout {
+    const char *name;
+    struct speakers speakers;
+} layouts[] = {
+    {"mono", {1, {{0, 0, false}}}},
+    {"stereo", {2, {{30, 0, false}, {-30, 0, false}}}},
+    {"quad", {4, {{45, 0, false}, {-45, 0, false}, {135, 0, false}, {-135, 0, false}}}},
+    {"5.1", {6, {FRONT, SIDES}}},
+    {"7.1", {8, {FRONT, REAR_AND_SIDES}}},
+    {"5.1.4",
+     {10, {FRONT, SIDES, {30, 30, false}, {-30, 30, false}, {110, 30, false}, {-110, 30, false}}}},
+    {"7.1.4",
+     {12,
+      {FRONT,
+       REAR_AND_SIDES,
+       {45, 30, false},
+       {-45, 30, false},
+       {135, 30, false},
+       {-135, 30, false}}}},
+};
+enum { LAYOUTS = sizeof layouts / sizeof *layouts };
+
+static bool parse_one(const char **text, struct speaker *speaker)
+{
+    char *end;
+    *speaker = (struct speaker){0};
+    if (!decimal_read(*text, &end, &speaker->azimuth))
+        return false;
+    if (*end == '/' && !decimal_read(end + 1, &end, &speaker->elevation))
+        return false;
+    *text = end;
+    return fabs(speaker->azimuth) <= 360 && fabs(speaker->elevation) <= 90;
+}
+
+/* Two at least: 3.1 alone would be a layout that is not known. */
+static bool parse_list(const char *text, struct speakers *speakers)
+{
+    speakers->count = 0;
+    do {
+        if (speakers->count == SPEAKERS_MOST || !parse_one(&text, &speakers->at[speakers->count]))
+            return false;
+        speakers->count++;
+    } while (*text++ == ':');
+    return text[-1] == '\0' && speakers->count > 1;
+}
+
+static enum status parse_speakers(const char *text, struct speakers *speakers)
+{
+    for (size_t i = 0; i < LAYOUTS; i++)
+        if (strcmp(text, layouts[i].name) == 0) {
+            *speakers = layouts[i].speakers;
+            return STATUS_OK;
+        }
+    if (parse_list(text, speakers))
+        return STATUS_OK;
+    return fail(
+        CAUSE_USAGE,
+        "speakers= is mono, stereo, quad, 5.1, 7.1, 5.1.4, 7.1.4 or a list of at most %d "
+        "directions in degrees, azimuth to the left and elevation, as 30:-30:110/15, not '%s'",
+        SPEAKERS_MOST, text);
+}
+
+static const char *usual_speakers(size_t channels)
+{
+    for (size_t i = 0; i < LAYOUTS; i++)
+        if (layouts[i].speakers.count == channels)
+            return layouts[i].name;
+    return NULL;
+}
+
+/* ---- the directions in which a file was measured, as the listener's head sees them ---- */
+
+enum { NEIGHBOURS = 24, SOFA_AROUND = 3 };
+static const double same_degrees = 0.05, same_distance = 0.05;
+static const double degree = M_PI / 180;
+
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void cross(const double a[3], const double b[3], double result[3])
+{
+    for (size_t i = 0; i < 3; i++)
+        result[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
+}
+
+/* Returns the former length; a vector of none stays. */
+static double scale_to_one(double a[3])
+{
+    double length = sqrt(dot(a, a));
+    for (size_t i = 0; length > 0 && i < 3; i++)
+        a[i] /= length;
+    return length;
+}
+
+static double azimuth_of(const struct sofa_direction *direction)
+{
+    return atan2(direction->at[1], direction->at[0]) / degree;
+}
+
+static double elevation_of(const struct sofa_direction *direction)
+{
+    return asin(fmax(-1, fmin(direction->at[2], 1))) / degree;
+}
+
+/* By the chord, which keeps small angles exact. */
+static double angle_between(const struct sofa_direction *a, const struct sofa_direction *b)
+{
+    double between[3] = {a->at[0] - b->at[0], a->at[1] - b->at[1], a->at[2] - b->at[2]};
+    return 2 * asin(fmin(sqrt(dot(between, between)) / 2, 1)) / degree;
+}
+
+/* The axes of the head: front, left, top. */
+static void head_of(const struct sofa_file *file, size_t measurement, double head[3][3])
+{
+    const struct sofa_array *view = &file->arrays[SOFA_VIEW], *up = &file->arrays[SOFA_UP];
+    static const double level[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    memcpy(head, level, sizeof level);
+    if (!sofa_position(view, view->type, measurement, head[0]) || scale_to_one(head[0]) == 0)
+        memcpy(head[0], level[0], sizeof level[0]);
+    if (!sofa_position(up, *up->type ? up->type : view->type, measurement, head[2]))
+        memcpy(head[2], level[2], sizeof level[2]);
+    cross(head[2], head[0], head[1]);
+    if (scale_to_one(head[1]) < 1e-6) /* no top, or where it looks */
+        memcpy(head[1], level[1], sizeof level[1]);
+    cross(head[0], head[1], head[2]);
+}
+
+static bool find_direction(const struct sofa_file *file, size_t measurement,
+                           struct sofa_direction *direction)
+{
+    const struct sofa_array *source = &file->arrays[SOFA_SOURCE];
+    const struct sofa_array *listener = &file->arrays[SOFA_LISTENER];
+    double head[3][3], from[3], to[3] = {0};
+    head_of(file, measurement, head);
+    if (file->emitters > 1) {
+        *direction = (struct sofa_direction){{head[0][0], head[0][1], head[0][2]}, 1};
+        return true;
+    }
+    if (!sofa_position(source, source->type, measurement, from))
+        return false;
+    if (!sofa_position(listener, listener->type, measurement, to))
+        memset(to, 0, sizeof to);
+    for (size_t i = 0; i < 3; i++)
+        from[i] -= to[i];
+    for (size_t i = 0; i < 3; i++)
+        direction->at[i] = dot(head[i], from);
+    direction->distance = scale_to_one(direction->at);
+    return true;
+}
+
+static bool has_one_for_each(const struct sofa_file *file, enum sofa_variable variable)
+{
+    size_t count = file->arrays[variable].count;
+    return count <= 3 || count == 3 * file->measurements;
+}
+
+/* One for each measurement, to be freed: of its source, relative to its listener; in files with
+ * several sources at once (data type FIR-E) that in which the listener looks. */
+static enum status measure_directions(const char *name, const struct sofa_file *file,
+                                      struct sofa_direction **result)
+{
+    bool fits = has_one_for_each(file, SOFA_SOURCE) && has_one_for_each(file, SOFA_LISTENER) &&
+                has_one_for_each(file, SOFA_VIEW) && has_one_for_each(file, SOFA_UP);
+    struct sofa_direction *directions = calloc(file->measurements, sizeof *directions);
+    if (!directions)
+        return fail_memory("a mask");
+    for (size_t m = 0; fits && m < file->measurements; m++)
+        fits = find_direction(file, m, &directions[m]);
+    if (!fits) {
+        free(directions);
+        return fail(
+            CAUSE_DAMAGED,
+            "cannot read mask %s: its positions are damaged, or not one for each of its %zu "
+            "measurements",
+            name, file->measurements);
+    }
+    *result = directions;
+    return STATUS_OK;
+}
+
+/* The nearest measurement; of several in one direction, the farthest away. */
+static size_t find_nearest(const struct sofa_direction *directions, size_t count,
+                           const struct sofa_direction *wanted)
+{
+    size_t best = 0;
+    for (size_t m = 1; m < count; m++) {
+        double gain =
+            angle_between(&directions[best], wanted) - angle_between(&directions[m], wanted);
+        bool is_farther = directions[m].distance > directions[best].distance;
+        if (gain > same_degrees || (gain > -same_degrees && is_farther))
+            best = m;
+    }
+    return best;
+}
+
+/* The nearest in ascending order, one for each direction, all at about the distance of the first.
+ */
+static size_t find_neighbours(const struct sofa_direction *directions, size_t count,
+                              const struct sofa_direction *wanted, size_t near[NEIGHBOURS])
+{
+    size_t found = 1;
+    near[0] = find_nearest(directions, count, wanted);
+    double distance = directions[near[0]].distance;
+    for (size_t m = 0; m < count; m++) {
+        double angle = angle_between(&directions[m], wanted);
+        bool is_new = fabs(directions[m].distance - distance) <= same_distance * distance;
+        for (size_t i = 0; i < found; i++)
+            is_new = is_new && angle_between(&directions[m], &directions[near[i]]) > same_degrees;
+        size_t at = found;
+        while (at > 1 && angle_between(&directions[near[at - 1]], wanted) > angle)
+            at--;
+        if (!is_new || at == NEIGHBOURS)
+            continue;
+        found = found < NEIGHBOURS ? found + 1 : found;
+        memmove(near + at + 1, near + at, (found - at - 1) * sizeof *near);
+        near[at] = m;
+    }
+    return found;
+}
+
+/* Weights of three vectors whose sum is `wanted`, by Cramer's rule. False: it is not between. */
+static bool weigh(const double a[3], const double b[3], const double c[3], const double wanted[3],
+                  double weights[3])
+{
+    static const double least = -1e-6;
+    double bc[3], ca[3], ab[3];
+    cross(b, c, bc);
+    cross(c, a, ca);
+    cross(a, b, ab);
+    double volume = dot(a, bc);
+    if (fabs(volume) < 1e-9)
+        return false;
+    weights[0] = dot(wanted, bc) / volume;
+    weights[1] = dot(wanted, ca) / volume;
+    weights[2] = dot(wanted, ab) / volume;
+    return weights[0] > least && weights[1] > least && weights[2] > least;
+}
+
+/* `c` NULL: two, with the third across them, which must get nothing. */
+static bool weigh_group(const struct sofa_direction *a, const struct sofa_direction *b,
+                        const struct sofa_direction *c, const struct sofa_direction *wanted,
+                        double weights[3])
+{
+    double third[3];
+    if (c)
+        memcpy(third, c->at, sizeof third);
+    else
+        cross(a->at, b->at, third);
+    if (!c && scale_to_one(third) == 0)
+        return false;
+    if (!c && fabs(dot(third, wanted->at)) > sin(same_degrees * degree))
+        return false;
+    double across = c ? 0 : dot(third, wanted->at);
+    double within[3];
+    for (size_t i = 0; i < 3; i++)
+        within[i] = wanted->at[i] - across * third[i];
+    return weigh(a->at, b->at, third, within, weights);
+}
+
+static size_t keep(const size_t near[], const size_t chosen[], const double weights[3],
+                   struct sofa_weight result[SOFA_AROUND])
+{
+    double sum = weights[0] + weights[1] + weights[2];
+    size_t count = 0;
+    for (size_t i = 0; i < SOFA_AROUND; i++)
+        if (weights[i] / sum > 1e-6)
+            result[count++] = (struct sofa_weight){near[chosen[i]], weights[i] / sum};
+    return count;
+}
+
+/* Neighbours are in ascending order, so that the first group that surrounds it, by its farthest, is
+ * the smallest. The pair is tried before the three that end with the same neighbour. */
+/* The two or three of the nearest between which `wanted` lies, at about the distance of the
+ * nearest, weighted so that their weighted sum points there; or the nearest alone. Returns how
+ * many. */
+static size_t find_around(const struct sofa_direction *directions, size_t count,
+                          const struct sofa_direction *wanted,
+                          struct sofa_weight result[SOFA_AROUND])
+{
+    size_t near[NEIGHBOURS], found = find_neighbours(directions, count, wanted, near);
+    double weights[3];
+    result[0] = (struct sofa_weight){near[0], 1};
+    if (angle_between(&directions[near[0]], wanted) <= same_degrees)
+        return 1;
+    for (size_t last = 1; last < found; last++)
+        for (size_t a = 0; a < last; a++) {
+            const struct sofa_direction *one = &directions[near[a]], *end = &directions[near[last]];
+            if (weigh_group(one, end, NULL, wanted, weights))
+                return keep(near, (size_t[]){a, last, a}, weights, result);
+            for (size_t b = a + 1; b < last; b++)
+                if (weigh_group(one, &directions[near[b]], end, wanted, weights))
+                    return keep(near, (size_t[]){a, b, last}, weights, result);
+        }
+    return 1;
+}
 
 enum { TEXT = 600 };
 static const double lag_seconds = 1e-3; /* more than sound takes around a head */
@@ -148,8 +477,8 @@ static enum status describe(const struct sofa_reading *reading, struct mask *mas
              *file->database ? ", " : "", file->database, *file->listener ? ", " : "",
              file->listener);
     text_add(&text, "%zu direction%s", file->measurements, plural_s(file->measurements));
-    add_range(&text, reading, "azimuth", sofa_azimuth);
-    add_range(&text, reading, "elevation", sofa_elevation);
+    add_range(&text, reading, "azimuth", azimuth_of);
+    add_range(&text, reading, "elevation", elevation_of);
     add_range(&text, reading, "metres", distance_of);
     text_add(&text, "\n%zu %s, %zu emitter%s, %zu tap%s, %u Hz, %s", file->receivers,
              file->receivers == 2   ? "ears"
@@ -168,19 +497,19 @@ static enum status describe(const struct sofa_reading *reading, struct mask *mas
 static enum status choose_by_sound(struct sofa_reading *reading)
 {
     size_t channels = reading->options->sound.channels;
-    const char *layout = speakers_usual(channels > 0 ? channels : 1);
+    const char *layout = usual_speakers(channels > 0 ? channels : 1);
     if (!layout)
-        return fail(CAUSE_USAGE,
-                    "mask %s: a sound of %zu channels has no usual loudspeakers; tell them with "
-                    "speakers=",
-                    reading->name, channels);
+        return fail(
+            CAUSE_USAGE,
+            "mask %s: a sound of %zu channels has no usual loudspeakers; tell them with speakers=",
+            reading->name, channels);
     if (channels > 1)
         note("mask %s: speakers=%s, by the sound's %zu channels", reading->name, layout, channels);
     else
         note("mask %s: from the front; az= and el= choose another of its %zu directions, speakers= "
              "several",
              reading->name, reading->file->measurements);
-    return speakers_parse(layout, &reading->speakers);
+    return parse_speakers(layout, &reading->speakers);
 }
 
 /* One direction serves one channel. */
@@ -188,15 +517,17 @@ static enum status refuse_channels(const struct sofa_reading *reading, bool is_s
 {
     size_t channels = reading->options->sound.channels;
     if (is_single)
-        return fail(CAUSE_USAGE,
-                    "mask %s has a single direction, for a mono sound, but the sound has %zu "
-                    "channels; a file of several directions takes speakers=",
-                    reading->name, channels);
-    return fail(CAUSE_USAGE,
-                "mask %s: az= and el= are for a mono sound, but the sound has %zu channels; "
-                "speakers= names a direction for each, as speakers=%s",
-                reading->name, channels,
-                speakers_usual(channels) ? speakers_usual(channels) : "AZ/EL:AZ/EL:...");
+        return fail(
+            CAUSE_USAGE,
+            "mask %s has a single direction, for a mono sound, but the sound has %zu channels; a "
+            "file of several directions takes speakers=",
+            reading->name, channels);
+    return fail(
+        CAUSE_USAGE,
+        "mask %s: az= and el= are for a mono sound, but the sound has %zu channels; speakers= "
+        "names a direction for each, as speakers=%s",
+        reading->name, channels,
+        usual_speakers(channels) ? usual_speakers(channels) : "AZ/EL:AZ/EL:...");
 }
 
 static enum status choose(struct sofa_reading *reading)
@@ -218,7 +549,7 @@ static enum status choose(struct sofa_reading *reading)
         reading->options->sound.channels > 1)
         return refuse_channels(reading, is_single);
     if (wanted->speakers)
-        TRY(speakers_parse(wanted->speakers, &reading->speakers));
+        TRY(parse_speakers(wanted->speakers, &reading->speakers));
     else if (!wanted->has_direction && !is_single)
         TRY(choose_by_sound(reading));
     reading->inputs =
@@ -231,8 +562,7 @@ static enum status choose(struct sofa_reading *reading)
 
 static void add_direction(struct sofa_text *text, const struct sofa_direction *direction)
 {
-    text_add(text, "az %g el %g", rounded(sofa_azimuth(direction)),
-             rounded(sofa_elevation(direction)));
+    text_add(text, "az %g el %g", rounded(azimuth_of(direction)), rounded(elevation_of(direction)));
     if (direction->distance > 0)
         text_add(text, " at %g m", rounded(direction->distance));
 }
@@ -250,7 +580,7 @@ static void note_choice(const struct sofa_reading *reading, const struct speaker
             text_add(&text, "%.3f of ", weights[i].weight);
         add_direction(&text, &reading->directions[weights[i].measurement]);
     }
-    bool is_exact = sofa_angle(&wanted, &reading->directions[weights[0].measurement]) < exact;
+    bool is_exact = angle_between(&wanted, &reading->directions[weights[0].measurement]) < exact;
     (is_exact ? note_detail
               : note)("mask %s: az %g el %g%s is %s%s", reading->name, speaker->azimuth,
                       speaker->elevation, speaker->is_low ? " (LFE)" : "",
@@ -295,9 +625,9 @@ static enum status find_parts(struct sofa_reading *reading)
         const struct speaker *speaker = &reading->speakers.at[place];
         struct sofa_direction to = sofa_direction_of(speaker->azimuth, speaker->elevation);
         if (is_linear)
-            count = sofa_around(reading->directions, file->measurements, &to, weights);
+            count = find_around(reading->directions, file->measurements, &to, weights);
         else
-            weights[0].measurement = sofa_nearest(reading->directions, file->measurements, &to);
+            weights[0].measurement = find_nearest(reading->directions, file->measurements, &to);
         if (place == input)
             note_choice(reading, speaker, weights, count);
         for (size_t receiver = 0; receiver < file->receivers; receiver++)
@@ -352,7 +682,7 @@ static enum status read_contents(struct sofa_reading *reading, struct mask **mas
 {
     TRY(sofa_response_check(reading->name, reading->file));
     TRY(read_rate(reading));
-    TRY(sofa_directions_create(reading->name, reading->file, &reading->directions));
+    TRY(measure_directions(reading->name, reading->file, &reading->directions));
     TRY(choose(reading));
     find_ears(reading);
     TRY(find_parts(reading));

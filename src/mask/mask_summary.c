@@ -1,16 +1,92 @@
 #include "mask/mask_summary.h"
 
+#include "base/gnuplot.h"
 #include "base/json_text.h"
 #include "base/plural.h"
 #include "base/printable.h"
-#include "mask/room_summary.h"
+#include "mask/mask2d.h"
+#include "mask/room_acoustics.h"
 #include "signal/audio.h"
 #include "sound/sndfile_library.h"
 #include "sound/sound_format.h"
 
+#include <jansson.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- rooms ---- */
+
+enum { ROOM_CELL = 9 };
+
+/* The values of a band: in text multiplied by `scale`. */
+static const struct room_column {
+    const char *head, *name;
+    size_t offset;
+    const char *format; /* of a value with its unit */
+    double scale;
+} room_columns[] = {
+    {"EDT", "edt", offsetof(struct room_band, edt), "%.2f s", 1},
+    {"T20", "t20", offsetof(struct room_band, t20), "%.2f s", 1},
+    {"T30", "t30", offsetof(struct room_band, t30), "%.2f s", 1},
+    {"C50", "c50_db", offsetof(struct room_band, c50), "%.1f dB", 1},
+    {"C80", "c80_db", offsetof(struct room_band, c80), "%.1f dB", 1},
+    {"D50", "d50", offsetof(struct room_band, d50), "%.0f %%", 100},
+    {"DRR", "drr_db", offsetof(struct room_band, drr), "%.1f dB", 1},
+    {"range", "range_db", offsetof(struct room_band, range), "%.0f dB", 1},
+};
+enum { COLUMNS = sizeof room_columns / sizeof *room_columns };
+
+static double value_of(const struct room_band *band, const struct room_column *column)
+{
+    return *(const double *)((const char *)band + column->offset);
+}
+
+static void print_band(const struct room_band *band, int head)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.0f Hz", band->hz);
+    printf("    %-*s", head - 2, band->hz > 0 ? text : "all");
+    for (size_t c = 0; c < COLUMNS; c++) {
+        double value = value_of(band, &room_columns[c]) * room_columns[c].scale;
+        snprintf(text, sizeof text, "%s", "-");
+        if (isfinite(value))
+            snprintf(text, sizeof text, room_columns[c].format, value);
+        printf("%*s", ROOM_CELL, text);
+    }
+    puts("");
+}
+
+static void print_room(const struct room_acoustics *room, const char *title, int head)
+{
+    printf("  %-*s", head, title);
+    for (size_t c = 0; c < COLUMNS; c++)
+        printf("%*s", ROOM_CELL, room_columns[c].head);
+    puts("");
+    for (size_t b = 0; b < room->count; b++)
+        print_band(&room->band[b], head);
+}
+
+static json_t *room_array(const struct room_acoustics *room)
+{
+    if (!room_acoustics_is_room(room))
+        return json_null();
+    json_t *bands = json_array();
+    for (size_t b = 0; b < room->count; b++) {
+        const struct room_band *band = &room->band[b];
+        json_t *object = json_pack("{s:o}", "hz", band->hz > 0 ? json_real(band->hz) : json_null());
+        for (size_t c = 0; c < COLUMNS; c++) {
+            double value = value_of(band, &room_columns[c]);
+            json_object_set_new(object, room_columns[c].name,
+                                isfinite(value) ? json_real(value) : json_null());
+        }
+        json_array_append_new(bands, object);
+    }
+    return bands;
+}
+
+/* ---- masks ---- */
 
 enum { HEAD = 17, CELL = 21, CELLS_IN_A_ROW = 4, PATHS_IN_A_ROW = 8, SPEC = 96 };
 
@@ -160,7 +236,7 @@ static void print_rooms(const struct mask_stats *stats)
         if (stats->columns > 1)
             snprintf(title, sizeof title, "room, channel %zu", c + 1);
         if (room_acoustics_is_room(&stats->column[c].room))
-            room_summary_print(&stats->column[c].room, title, HEAD);
+            print_room(&stats->column[c].room, title, HEAD);
     }
 }
 
@@ -206,7 +282,7 @@ void mask_summary_print(const struct mask_summary *summary)
         printf("  %-*snothing wrong\n", HEAD, "lint");
 }
 
-json_t *mask_summary_db(double amplitude)
+static json_t *db_or_null(double amplitude)
 {
     return fabs(amplitude) > 0 ? json_real(audio_to_db(fabs(amplitude))) : json_null();
 }
@@ -220,13 +296,12 @@ static json_t *column_object(const struct mask_column_stats *column)
         (json_int_t)column->taps[1], "taps_120", (json_int_t)column->taps[2], "peak", column->peak,
         "peak_at", (json_int_t)column->peak_at, "group_delay", column->group_delay, "phase",
         phase_name(column), "symmetry", symmetries[column->symmetry], "minimum_phase",
-        column->minimum_phase, "dc_db", mask_summary_db(column->dc), "gain_db",
-        mask_summary_db(column->gain), "gain_hz", column->gain_hz, "pink_db",
-        mask_summary_db(column->pink), "white_db", mask_summary_db(sqrt(column->energy)), "l1_db",
-        mask_summary_db(column->magnitude), "rms_db", mask_summary_db(column->rms),
-        "silence_before", (json_int_t)column->silence_before, "silence_after",
-        (json_int_t)column->silence_after, "start_db", mask_summary_db(column->start), "end_db",
-        mask_summary_db(column->end), "room", room_summary_array(&column->room));
+        column->minimum_phase, "dc_db", db_or_null(column->dc), "gain_db", db_or_null(column->gain),
+        "gain_hz", column->gain_hz, "pink_db", db_or_null(column->pink), "white_db",
+        db_or_null(sqrt(column->energy)), "l1_db", db_or_null(column->magnitude), "rms_db",
+        db_or_null(column->rms), "silence_before", (json_int_t)column->silence_before,
+        "silence_after", (json_int_t)column->silence_after, "start_db", db_or_null(column->start),
+        "end_db", db_or_null(column->end), "room", room_array(&column->room));
 }
 
 static json_t *paths_array(const struct mask *mask)
@@ -251,11 +326,11 @@ json_t *mask_summary_object(const struct mask_summary *summary)
         json_array_append_new(columns, column_object(&stats->column[c]));
     for (size_t o = 0; o < stats->outputs; o++) {
         const struct mask_output_stats *output = &stats->output[o];
-        json_array_append_new(
-            outputs,
-            json_pack("{s:f, s:o, s:o, s:o, s:f}", "headroom_db", output->headroom, "l1_db",
-                      mask_summary_db(output->magnitude), "pink_db", mask_summary_db(output->pink),
-                      "gain_db", mask_summary_db(output->gain), "gain_hz", output->gain_hz));
+        json_array_append_new(outputs,
+                              json_pack("{s:f, s:o, s:o, s:o, s:f}", "headroom_db",
+                                        output->headroom, "l1_db", db_or_null(output->magnitude),
+                                        "pink_db", db_or_null(output->pink), "gain_db",
+                                        db_or_null(output->gain), "gain_hz", output->gain_hz));
     }
     for (size_t t = 0; t < summary->trouble_count; t++)
         json_array_append_new(troubles, json_pack("{s:s, s:s}", "text", summary->troubles[t].text,
@@ -269,4 +344,185 @@ json_t *mask_summary_object(const struct mask_summary *summary)
     if (mask->contents)
         json_object_set_new(object, "contents", json_text(mask->contents));
     return object;
+}
+
+/* ---- masks of two dimensions ---- */
+
+enum { HEAD_2D = 19 };
+
+struct sums {
+    double all;
+    double magnitudes;
+    double least;
+    double most;
+};
+
+static struct sums sums_of(const struct mask2d *mask)
+{
+    struct sums sums = {.least = INFINITY, .most = -INFINITY};
+    for (size_t i = 0; i < mask->rows * mask->columns; i++) {
+        double tap = (double)mask->taps[i];
+        sums.all += tap;
+        sums.magnitudes += fabs(tap);
+        sums.least = fmin(sums.least, tap);
+        sums.most = fmax(sums.most, tap);
+    }
+    if (fabs(sums.all) < 1e-6 * sums.magnitudes) /* rounding errors */
+        sums.all = 0;
+    return sums;
+}
+
+static void print_gain(const char *what, double sum)
+{
+    printf("  %-*s%.6g", HEAD_2D, what, sum);
+    if (fabs(sum) > 0)
+        printf(" (%.1f dB)\n", round(10 * audio_to_db(fabs(sum))) / 10 + 0.0);
+    else
+        puts(" (nothing)");
+}
+
+void mask2d_summary_print(const char *text, const struct mask2d *mask)
+{
+    struct sums sums = sums_of(mask);
+    size_t down = mask->rows / 2, across = mask->columns / 2;
+    printf("%s\n", printable(text));
+    printf("  %-*s%s of two dimensions, for --spectral\n", HEAD_2D, "kind",
+           mask2d_design_is_spec(text) ? "made, a mask" : "text, a mask");
+    printf("  %-*s%zu row%s of time x %zu column%s of frequency, origin at row %zu, column %zu\n",
+           HEAD_2D, "size", mask->rows, plural_s(mask->rows), mask->columns,
+           plural_s(mask->columns), down, across);
+    printf("  %-*s%zu ahead and %zu back in time, %zu up and %zu down in frequency\n", HEAD_2D,
+           "reaches", down, mask->rows - 1 - down, across, mask->columns - 1 - across);
+    print_gain("gain at DC", sums.all);
+    print_gain("sum of magnitudes", sums.magnitudes);
+    printf("  %-*s%.6g to %.6g\n", HEAD_2D, "coefficients", sums.least, sums.most);
+    if (mask->is_separable)
+        printf("  %-*syes: %zu + %zu products for %zu\n", HEAD_2D, "separable", mask->rows,
+               mask->columns, mask->rows * mask->columns);
+    else
+        printf("  %-*sno\n", HEAD_2D, "separable");
+}
+
+json_t *mask2d_summary_object(const char *text, const struct mask2d *mask)
+{
+    struct sums sums = sums_of(mask);
+    return json_pack("{s:o, s:s, s:I, s:I, s:[I, I], s:b, s:f, s:f, s:o, s:f, s:f}", "mask",
+                     json_text(text), "format", "mask2d", "rows", (json_int_t)mask->rows, "columns",
+                     (json_int_t)mask->columns, "origin", (json_int_t)(mask->rows / 2),
+                     (json_int_t)(mask->columns / 2), "separable", mask->is_separable, "sum",
+                     sums.all, "magnitudes", sums.magnitudes, "gain_db", db_or_null(sums.all),
+                     "least", sums.least, "most", sums.most);
+}
+
+/* The coefficient of the largest magnitude in a character's square. */
+static float cell_at(const struct mask2d *mask, size_t row, size_t column, size_t step)
+{
+    float cell = 0;
+    for (size_t i = row; i < row + step && i < mask->rows; i++)
+        for (size_t j = column; j < column + step && j < mask->columns; j++)
+            if (fabsf(mask->taps[i * mask->columns + j]) > fabsf(cell))
+                cell = mask->taps[i * mask->columns + j];
+    return cell;
+}
+
+static size_t step_for(size_t count, size_t capacity)
+{
+    return capacity ? (count + capacity - 1) / capacity : count;
+}
+
+void mask2d_print_picture(const struct mask2d *mask, size_t width, size_t height)
+{
+    static const char shades[] = ".:-=+*#%@";
+    enum { SHADES = sizeof shades - 1 };
+    struct sums sums = sums_of(mask);
+    double peak = fmax(fabs(sums.least), fabs(sums.most));
+    size_t high = step_for(mask->columns, height), wide = step_for(mask->rows, width / 2);
+    size_t step = high > wide ? high : wide;
+    for (size_t line = mask->columns; line > 0; line--) {
+        if ((line - 1) % step != 0)
+            continue;
+        for (size_t i = 0; i < mask->rows; i += step) {
+            double cell = (double)cell_at(mask, i, line - 1, step);
+            int shade = peak > 0 ? (int)ceil(fabs(cell) / peak * SHADES) : 0;
+            printf("%c%c", cell < 0 ? '-' : ' ', shade ? shades[shade - 1] : ' ');
+        }
+        puts("");
+    }
+    printf("time to the right, frequency up; %c is %.6g%s%s\n", shades[SHADES - 1], peak,
+           sums.least < 0 ? ", - before it is below 0" : "",
+           step > 1 ? "; largest of several" : "");
+}
+
+enum { SUBPLOT_WIDE = 560, SUBPLOT_HIGH = 480, SUBPLOTS_IN_A_ROW = 3, TICKS = 12 };
+
+static void send_axis(FILE *commands, char axis, size_t count)
+{
+    double from = -(double)(count / 2), to = from + (double)count - 1;
+    fprintf(commands, "set %crange [%g:%g]\nset %ctics %zu\n", axis, from - 0.5, to + 0.5, axis,
+            count / TICKS + 1);
+}
+
+static void send_colours(FILE *commands, const struct mask2d *mask)
+{
+    double peak = 0;
+    bool has_negative = false;
+    for (size_t i = 0; i < mask->rows * mask->columns; i++) {
+        peak = fmax(peak, fabs((double)mask->taps[i]));
+        has_negative = has_negative || mask->taps[i] < 0;
+    }
+    if (peak == 0)
+        peak = 1;
+    if (has_negative) /* orange below 0, purple above: safe for colour blindness */
+        fputs("set palette defined (0 '#b35806', 1 '#f7f7f7', 2 '#542788')\n", commands);
+    else
+        gnuplot_send_palette(commands);
+    fprintf(commands, "set cbrange [%.9g:%.9g]\n", has_negative ? -peak : 0, peak);
+}
+
+/* Boxes, since gnuplot draws no image of a single row or column. */
+static void send_subplot(FILE *commands, const struct mask2d *mask, const char *name)
+{
+    send_colours(commands, mask);
+    fputs("set title ", commands);
+    gnuplot_send_quoted(commands, name);
+    fputs("\nset xlabel 'rows of time, from the cell'\n"
+          "set ylabel 'columns of frequency, from the cell'\n",
+          commands);
+    send_axis(commands, 'x', mask->rows);
+    send_axis(commands, 'y', mask->columns);
+    fputs("plot '-' using 1:2:(0.5):(0.5):3 with boxxyerror fillcolor palette fillstyle solid "
+          "noborder notitle\n",
+          commands);
+    for (size_t i = 0; i < mask->rows; i++)
+        for (size_t j = 0; j < mask->columns; j++)
+            fprintf(commands, "%g %g %.9g\n", (double)i - (double)(mask->rows / 2),
+                    (double)j - (double)(mask->columns / 2),
+                    (double)mask->taps[i * mask->columns + j]);
+    fputs("e\n", commands);
+}
+
+enum status mask2d_plot_draw(const struct mask2d_plot *plot)
+{
+    size_t across = plot->count < SUBPLOTS_IN_A_ROW ? plot->count : SUBPLOTS_IN_A_ROW;
+    size_t down = (plot->count + across - 1) / across;
+    const struct gnuplot_settings settings = {
+        .file = plot->file,
+        .force = plot->force,
+        .width = (double)(SUBPLOT_WIDE * across),
+        .height = (double)(SUBPLOT_HIGH * down),
+    };
+    struct gnuplot gnuplot;
+    enum status status = gnuplot_open(&settings, &gnuplot);
+    if (status == STATUS_OK) {
+        FILE *commands = gnuplot.commands;
+        fputs("set border lc rgb '#606060'\nset tics textcolor rgb '#303030' out nomirror\n",
+              commands);
+        if (plot->count > 1)
+            fprintf(commands, "set multiplot layout %zu,%zu\n", down, across);
+        for (size_t i = 0; i < plot->count; i++)
+            send_subplot(commands, plot->masks[i], plot->names[i]);
+        if (plot->count > 1)
+            fputs("unset multiplot\n", commands);
+    }
+    return gnuplot_close(&gnuplot, status);
 }

@@ -3,7 +3,7 @@
 #define HALO_MASK_SUMMARY_H
 
 #include "mask/mask.h"
-#include "mask/mask_lint.h"
+#include "mask/mask2d.h"
 #include "mask/mask_stats.h"
 
 #include <jansson.h>
@@ -22,7 +22,29 @@ void mask_summary_print(const struct mask_summary *summary);
 /* Returns a new reference: gains and levels in dB (null for 0), times in frames. NULL: memory. */
 json_t *mask_summary_object(const struct mask_summary *summary);
 
-/* An amplitude in dB; null where it is 0. */
-json_t *mask_summary_db(double amplitude);
+/* ---- masks of two dimensions ---- */
+
+/* Print to standard output; `text` is the mask as the user named it. */
+void mask2d_summary_print(const char *text, const struct mask2d *mask);
+
+/* Returns a new reference; NULL: memory. */
+json_t *mask2d_summary_object(const char *text, const struct mask2d *mask);
+
+/* Draw the mask in at most `width` x `height` characters, time to the right, frequency up. A
+ * character may be the largest of several cells. */
+void mask2d_print_picture(const struct mask2d *mask, size_t width, size_t height);
+
+enum { MASK2D_PLOT_MOST = 12 };
+
+struct mask2d_plot {
+    const char *file; /* see gnuplot.h */
+    bool force;
+    size_t count;
+    const struct mask2d *masks[MASK2D_PLOT_MOST];
+    const char *names[MASK2D_PLOT_MOST];
+};
+
+/* Errors: gnuplot's. */
+MUST_CHECK enum status mask2d_plot_draw(const struct mask2d_plot *plot);
 
 #endif

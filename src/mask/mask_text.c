@@ -13,9 +13,8 @@
 #include "base/decimal.h"
 #include "base/plural.h"
 #include "base/text_lines.h"
-#include "mask/first_column.h"
-#include "mask/mask.h"
-#include "mask/number_line.h"
+#include "mask/mask_reader.h"
+#include "mask/number_table.h"
 #include "mask/response_file.h"
 
 #include <ctype.h>
@@ -349,7 +348,7 @@ static enum status settle_column(struct text_table *table, enum first_column_kin
     return STATUS_OK;
 }
 
-/* Behind an index may be times or frequencies. */
+/* A column of times or frequencies may follow an index. */
 static enum status settle_columns(struct text_table *table)
 {
     enum first_column_kind kind;

@@ -23,30 +23,17 @@ MUST_CHECK enum status mask_write_sound(const struct mask *mask,
 MUST_CHECK enum status mask_write_text(const struct mask *mask, const char *path, bool all,
                                        const struct mask_write_settings *settings);
 
-/* The first column as headerless little-endian floating point. */
-MUST_CHECK enum status mask_write_raw(const struct mask *mask, const char *path,
-                                      const struct mask_write_settings *settings);
-
 /* A copy of the mask without own paths: a column for every channel if each goes to itself, else one
  * for each input and output, all outputs of the first input first (map=matrix; *is_matrix). */
 MUST_CHECK enum status mask_without_paths(const struct mask *mask, struct mask **plain,
                                           bool *is_matrix);
 
-/* A configuration that another program loads. */
-struct mask_config_writer {
-    const char *name;   /* "jconvolver" */
-    const char *ending; /* of the named files: .wav, or .f32 (raw samples; in double .f64) */
-    bool has_one_file;  /* for all columns; else one for each */
-    enum status (*check)(const struct mask *mask); /* refuses masks; NULL: none */
-    /* `stem` is the name of the files without ending, and without folder unless has_folder. */
-    void (*print)(const struct mask *mask, const char *stem, bool is_double, FILE *stream);
-    bool has_folder; /* the program looks for names without one elsewhere */
-};
-const struct mask_config_writer *mask_config_writer_at(size_t index); /* NULL past the last */
+/* Programs whose configurations can be written, "jconvolver"; NULL past the last. */
+const char *mask_config_program(size_t index);
 
-/* Write a mask with paths; the named files go beside `path`. */
-MUST_CHECK enum status mask_config_write(const struct mask_config_writer *writer,
-                                         const struct mask *mask, const char *path,
+/* Write a mask with paths for one of these programs; the files that it names go beside `path`. */
+MUST_CHECK enum status mask_config_write(const char *program, const struct mask *mask,
+                                         const char *path,
                                          const struct mask_write_settings *settings);
 
 /* A text file. text_file_keep completes and closes it, and leaves no file after an error. */

@@ -3,7 +3,7 @@
  * The bands are those of a Butterworth filter of the sixth order without phase, which delays
  * nothing. Time begins with the direct sound: the first tap of the whole band within 20 dB of the
  * peak. Early and late energy are parted before the filter, by a cross-fade of 1 ms, as its ringing
- * would mix them. Decays: room_decay.h. What cannot be measured is NaN: a decay that does not reach
+ * would mix them. What cannot be measured is NaN: a decay that does not reach
  * low enough before the noise, or that is hardly slower than that of the filter.
  *
  * Threads: any. Not real-time.
@@ -12,9 +12,28 @@
 #define HALO_ROOM_ACOUSTICS_H
 
 #include "base/status.h"
-#include "mask/room_decay.h"
 
 #include <stdint.h>
+
+/* The decay of a room's impulse response: M. R. Schroeder, "New Method of Measuring Reverberation
+ * Time", JASA 37, 1965, without the background noise.
+ *
+ * The noise and the knee, at which the decay meets it, are found as by A. Lundeby, T. E. Vigran,
+ * H. Bietz and M. Vorlaender, "Uncertainties of Measurements in Room Acoustics", Acustica 81, 1995.
+ * Up to the knee the noise is subtracted; beyond it the decay goes on as it came. A response that
+ * ends before it meets a floor has no noise, and its knee is its end.
+ */
+struct room_decay {
+    double rate;
+    size_t count;     /* frames, from the direct sound on */
+    size_t knee;      /* frames; 0: nothing that decays was found, and `energy` is all zero */
+    double noise;     /* power */
+    double total;     /* energy */
+    double *energy;   /* count + 1: what is still to come at a frame; after the knee the tail's */
+    const double *in; /* the powers it was made of, `count` */
+};
+
+void room_decay_free(struct room_decay *decay);
 
 enum { ROOM_BANDS = 8 };
 

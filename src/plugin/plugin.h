@@ -70,7 +70,7 @@ enum plugin_parameter_type {
 /* Set by a message instead of a port (patch:Set of LV2). */
 struct plugin_parameter {
     enum plugin_parameter_type type;
-    char *uri; /* in specifications: param:URI=value */
+    char *uri; /* URI in specifications: param:URI=value */
     char *name;
 };
 
@@ -81,13 +81,13 @@ struct plugin_preset {
 
 struct plugin_info {
     const struct plugin_kind *kind;
-    char *id; /* in specifications: the URI of LV2, LIBRARY:LABEL of LADSPA, the id of CLAP */
+    char *id; /* name in specifications: the URI of LV2, LIBRARY:LABEL of LADSPA, the id of CLAP */
     char *name;
     char *maker;    /* NULL: unknown */
     char *category; /* "Reverb"; NULL: unknown */
     char *file;     /* library or bundle */
     size_t port_count;
-    struct plugin_port *ports; /* by the plugin's own index */
+    struct plugin_port *ports; /* ports by the plugin's own index */
     size_t parameter_count;
     struct plugin_parameter *parameters;
     size_t preset_count;
@@ -95,11 +95,11 @@ struct plugin_info {
     size_t feature_count;
     char **features;         /* URIs it requires */
     bool keeps_state;        /* more than the values of its controls */
-    bool loads_presets;      /* from any file, and by keys of its own */
+    bool loads_presets;      /* loads presets from any file, and by keys of its own */
     bool wants_whole_blocks; /* blocks must not be split where a control changes */
     char *refusal;           /* why it cannot be instantiated; NULL: no reason known */
     size_t holder_count;
-    char **holders; /* those that kind->use() needs for it, with the bases first */
+    char **holders; /* holders that kind->use() needs for the plugin, the bases first */
 };
 
 /* What a holder of plugins contains, as its manifest says. */
@@ -107,14 +107,15 @@ struct plugin_contents {
     bool is_base;     /* terms of descriptions: needed with the plugins of all holders */
     bool is_changing; /* the holder computes its manifest: it may be another each time */
     size_t count;
-    char **ids; /* of its plugins */
+    char **ids; /* ids of its plugins */
     size_t served_count;
     char **served; /* ids of plugins of other holders, for which it has presets */
 };
 
-struct plugin_setting { /* of a parameter */
+/* A value of a parameter. */
+struct plugin_setting {
     const char *uri;
-    const char *value; /* as text; paths are relative to the working folder */
+    const char *value; /* value as text; paths are relative to the working folder */
     uint64_t at;       /* frame of the sound; 0: before the first block */
 };
 
@@ -122,7 +123,7 @@ struct plugin_setting { /* of a parameter */
 struct plugin_tempo {
     double bpm;    /* beats a minute; 0: none, and no position is sent */
     unsigned bar;  /* beats in a bar: the 6 of 6/8 */
-    unsigned unit; /* what a beat is: the 8 of 6/8 */
+    unsigned unit; /* note value of a beat: the 8 of 6/8 */
 };
 
 struct plugin_settings {
@@ -134,7 +135,7 @@ struct plugin_settings {
     const char *preset; /* URI; NULL: none */
     const char *state;  /* folder of kind->save, loaded after the preset; NULL: none */
     size_t setting_count;
-    const struct plugin_setting *settings; /* by time; then sent in this order */
+    const struct plugin_setting *settings; /* settings by time, sent in this order */
     size_t read_count;
     char *const *reads; /* files and folders that it may read besides (plugin_reads.h) */
 };
@@ -145,10 +146,16 @@ struct plugin {
     size_t inputs;                  /* audio ports, including side chains */
     size_t outputs;
     uint32_t *in_ports, *out_ports; /* indices of the audio ports */
-    float *controls;                /* by port: inputs as set, outputs as the plugin reports them */
-    int64_t position;      /* of the next block in the sound, in frames; negative before it */
+    float *controls;       /* values by port: inputs as set, outputs as the plugin reports them */
+    int64_t position;      /* frame of the next block in the sound; negative before the sound */
     const char *trouble;   /* after the first reset: why its state or parameters failed to load */
     const char *complaint; /* for the control thread to print once and clear; NULL */
+};
+
+/* Who gets the names of holders or the ids of plugins. */
+struct plugin_found {
+    void (*take)(void *context, const char *name);
+    void *context;
 };
 
 /* Describing, opening and creating run code of plugins and read their text: halo leaves that to
@@ -158,13 +165,11 @@ struct plugin_kind {
     const char *name;          /* "lv2": the stage's option */
     const char *argument;      /* "URI", for help */
     const char *path_variable; /* "LV2_PATH" */
-    struct library *library;   /* that list and what follows it need; NULL: none */
+    struct library *library;   /* library that `list` and the members below need; NULL: none */
     /* Describe one plugin. Errors: not found. */
     enum status (*describe)(const char *id, struct plugin_info **info);
-    /* The holders in the search path, by their names alone: reads no file. `file`: what changes
-     * with an upgrade. */
-    enum status (*list)(void (*found)(void *context, const char *holder, const char *file),
-                        void *context);
+    /* The holders in the search path, by their names alone: reads no file. */
+    enum status (*list)(const struct plugin_found *found);
     /* What the manifest of a holder says; with `computes`, also what a manifest that is_changing
      * computes, by its own code. The caller frees the contents, also after an error. NULL:
      * describe, open and create find the holder by the id. */
@@ -175,8 +180,7 @@ struct plugin_kind {
     /* The plugins of no holder are known; no instance lives. NULL: nothing to forget. */
     void (*forget)(void);
     /* The ids of the plugins in a holder. */
-    enum status (*open)(const char *holder, void (*found)(void *context, const char *id),
-                        void *context);
+    enum status (*open)(const char *holder, const struct plugin_found *found);
     /* Load the library of a described plugin, without an instance. Errors: it cannot be loaded, or
      * lacks the plugin. NULL: describe has done so. */
     enum status (*probe)(const char *id);
@@ -233,6 +237,16 @@ void plugin_destroy(struct plugin *plugin);
 MUST_CHECK enum status plugin_ports_init(struct plugin *plugin, uint32_t rate);
 void plugin_ports_free(struct plugin *plugin);
 
+/* The next folder of a list with colons, for the caller to free(), "~" at its beginning replaced by
+ * the home folder. NULL: no more, or no memory. */
+char *plugin_places_next(const char **list);
+
+/* Visit the entries of a folder, by name, but for hidden ones, until a visit fails. A folder that
+ * cannot be read has none. Errors: those of `visit`, memory. */
+MUST_CHECK enum status plugin_places_each(const char *folder,
+                                          enum status (*visit)(void *context, const char *path),
+                                          void *context);
+
 /* Whether the user can set the port. */
 static inline bool plugin_port_is_control(const struct plugin_port *port)
 {
@@ -253,5 +267,56 @@ HALO_REALTIME static inline void plugin_set(struct plugin *plugin, size_t port, 
 
 /* Real-time. Frames, as reported after the last block; 0 where no valid latency is reported. */
 uint64_t plugin_latency(const struct plugin *plugin);
+
+/* What a plugin prints: notes with its name before each line, with --verbose, until it is too much;
+ * and its last line, for the message about its end. And what it complains of, which is a warning.
+ * Threads: one at a time for a struct; any for plugin_output_warn. */
+
+enum { OUTPUT_LINE = 1024, OUTPUT_LAST = 120, OUTPUT_MOST = 20 /* lines that are shown */ };
+
+struct plugin_output {
+    const char *name; /* name of the plugin, not owned; NULL: no notes */
+    size_t length, lines;
+    char line[OUTPUT_LINE];
+    char last[OUTPUT_LAST]; /* the last line that was not empty; "" if none */
+};
+
+void plugin_output_init(struct plugin_output *output, const char *name);
+
+/* Take what it printed. Control characters become spaces. */
+void plugin_output_take(struct plugin_output *output, const char *bytes, size_t count);
+
+/* Print a line about the plugin of this name, with the name before it unless the line begins with
+ * it. A line is printed once in a run, since each instance prints it. */
+void plugin_output_warn(const char *name, const char *line);
+
+/* It will print no more: an unfinished line counts, and the lines left out are counted. */
+void plugin_output_end(struct plugin_output *output);
+
+/* What the names of ports say: brackets, units, and symbols made of the names where a plugin has
+ * none (LADSPA, CLAP).
+ *
+ * A symbol is the name of the port in lower case, with "_" for everything but letters and digits,
+ * and before a leading digit. Brackets that contain a unit are removed: "Gain [dB]" is `gain`. So
+ * are all others ("Wave (0 = sine, 1 = square)"), unless two ports would then share a symbol. If
+ * two still do, the second gets "_2". So a symbol is as stable as the names of the ports.
+ */
+
+struct name_span {
+    const char *text;
+    size_t length;
+};
+
+/* The text within the next pair of brackets from *at on; *at moves behind the pair. */
+bool name_next_brackets(const char **at, struct name_span *inner);
+
+/* Without blanks at both ends. */
+struct name_span name_trimmed(struct name_span span);
+
+/* "dB" for "db", "Hz" for "hz" and so on; NULL: no known unit. */
+const char *name_unit_in(struct name_span span);
+
+/* Give each port of the info a symbol made of its name. Errors: memory. */
+MUST_CHECK enum status plugin_port_symbols(struct plugin_info *info);
 
 #endif

@@ -9,12 +9,13 @@
 #define HALO_PLUGIN_CATALOG_H
 
 #include "plugin/plugin.h"
+#include "plugin/plugin_info_json.h"
 #include "plugin/plugin_memory.h"
 #include "plugin/plugin_reads.h"
 #include "plugin/plugin_scanner.h"
 
 struct plugin_catalog {
-    struct plugin_reads reads; /* what an isolated plugin may read by itself */
+    struct plugin_reads reads; /* files that an isolated plugin may read by itself */
     struct plugin_scanner scanner;
     struct plugin_memory memory;
     size_t count;
@@ -24,7 +25,7 @@ struct plugin_catalog {
         struct plugin_contents contents; /* empty for kinds that have none */
         char *trouble;                   /* why it is left out; NULL: it is not */
         bool is_remembered;              /* the trouble is that of an earlier run */
-    } *holders;                          /* by kind, then in the order of the search path */
+    } *holders;                          /* sorted by kind, then in the order of the search path */
     double next_show;
     bool is_whole; /* memory was enough */
 };
@@ -43,27 +44,40 @@ MUST_CHECK enum status plugin_catalog_needed(const struct plugin_catalog *catalo
                                              const struct plugin_kind *kind, const char *id,
                                              json_t **holders);
 
-/* What is needed to look at all plugins of one holder. NULL: memory. */
-json_t *plugin_catalog_around(const struct plugin_catalog *catalog,
-                              const struct plugin_holder *holder);
-
-/* Whether the plugin of this holder counts, or that of another holder. */
-bool plugin_catalog_counts(const struct plugin_catalog *catalog, const struct plugin_holder *holder,
-                           const char *id);
-
 /* Print `answer`: what a child said of a plugin that it could not describe, with similar ones that
  * scans of the kind, or of all (NULL), have found, by id or name. Returns STATUS_FAILED. */
 MUST_CHECK enum status plugin_catalog_fail(const struct plugin_catalog *catalog,
                                            const struct plugin_kind *kind, const char *id,
                                            const json_t *answer);
 
-/* On a terminal, now and then: how far a scan is. */
-void plugin_catalog_show(struct plugin_catalog *catalog, const struct plugin_holder *holder);
-
 /* kind->describe in a child process, with what kind->use() needs. Errors: those of
  * plugin_catalog_needed and of describe; the child's death; a description with impossible
  * numbers. */
 MUST_CHECK enum status plugin_describe_isolated(const struct plugin_kind *kind, const char *id,
                                                 struct plugin_info **info);
+
+/* All installed plugins, scanned in a child process (plugin_scanner.h). A plugin that crashes or
+ * hangs is skipped. What a scan found is remembered (plugin_memory.h): the next scan asks only of
+ * holders that have changed. */
+
+struct plugin_skip {
+    const struct plugin_kind *kind;
+    char *holder; /* holder or plugin */
+    char *reason; /* "crashed (segmentation fault)" */
+    bool is_remembered;
+};
+
+struct plugin_scan {
+    size_t count;
+    struct plugin_row *rows; /* sorted by kind, then by id */
+    size_t skip_count;
+    struct plugin_skip *skips;
+};
+
+/* Scan the plugins of one kind, or of all (NULL). `patience`: seconds for one plugin; 0: the
+ * default. Shows progress on a terminal. Errors: Ctrl-C, no child process, memory. */
+MUST_CHECK enum status plugin_scan_init(struct plugin_scan *scan, const struct plugin_kind *kind,
+                                        double patience);
+void plugin_scan_free(struct plugin_scan *scan);
 
 #endif

@@ -7,7 +7,7 @@
  * Threads. CLAP tells [main] from [audio] calls, and one thread may be both by turns. A thread
  * takes a role for as long as it is within the plugin (clap_enter); thread-check answers from that.
  * In files the thread that processes also does what the plugin asks for on its main thread, between
- * blocks; live a thread of the instance does (plugin_clap_service.c).
+ * blocks; live a thread of the instance does (struct clap_service).
  */
 #ifndef HALO_PLUGIN_CLAP_H
 #define HALO_PLUGIN_CLAP_H
@@ -21,17 +21,17 @@
 
 enum {
     CLAP_TEXT_MOST = 1024,       /* bytes of a text of a plugin */
-    CLAP_PLUGINS_MOST = 4096,    /* of a library */
-    CLAP_PARAMETERS_MOST = 8192, /* of a plugin */
-    CLAP_PORTS_MOST = 64,        /* in each direction */
-    CLAP_CHANNELS_MOST = 64,     /* of a port */
+    CLAP_PLUGINS_MOST = 4096,    /* plugins of a library */
+    CLAP_PARAMETERS_MOST = 8192, /* parameters of a plugin */
+    CLAP_PORTS_MOST = 64,        /* ports in each direction */
+    CLAP_CHANNELS_MOST = 64,     /* channels of a port */
 };
 
 /* A copy of a plugin's text, at most CLAP_TEXT_MOST bytes; NULL and "" become NULL. False: memory.
  */
 bool clap_text(const char *text, char **copy);
 
-/* ---- libraries: plugin_clap_library.c ---- */
+/* ---- libraries: plugin_clap_host.c ---- */
 
 struct clap_library {
     char *path;
@@ -41,13 +41,12 @@ struct clap_library {
 
 /* struct plugin_kind's list. Search path: CLAP_PATH, then ~/.clap and the system's folders, each
  * with the folders below. A library hides those of the same name in later folders. */
-MUST_CHECK enum status
-clap_libraries(void (*found)(void *context, const char *holder, const char *file), void *context);
+MUST_CHECK enum status clap_libraries(const struct plugin_found *found);
 
 /* Runs code of the library, which then stays loaded. Errors: it cannot be loaded, or is no CLAP
  * library. */
 MUST_CHECK enum status clap_library_open(const char *path, struct clap_library *library);
-void clap_library_close(struct clap_library *library); /* also of zeros */
+void clap_library_close(struct clap_library *library); /* a zeroed one is allowed */
 
 /* NULL: past the last, or it has no id. */
 const struct clap_plugin_descriptor *clap_library_at(const struct clap_library *library,
@@ -80,16 +79,16 @@ enum { CLAP_COMPLAINT = 512 };
 
 struct clap_host_side {
     struct clap_host host; /* given to the plugin; host_data is this */
-    const char *name;      /* of the plugin, for messages */
+    const char *name;      /* name of the plugin, for messages */
     atomic_uint asked;
     atomic_bool is_active;      /* between activate and deactivate */
     bool loads;                 /* errors go to `trouble` */
-    struct ring *lines;         /* of struct clap_line, said on the audio thread */
+    struct ring *lines;         /* ring of struct clap_line: lines that came on the audio thread */
     atomic_bool has_complained; /* only one complaint is kept */
     char trouble[CLAP_COMPLAINT];
-    char text[CLAP_COMPLAINT];         /* of the complaint */
+    char text[CLAP_COMPLAINT];         /* text of the complaint */
     _Atomic(const char *) complaint;   /* complete; NULL: none */
-    char preset_error[CLAP_COMPLAINT]; /* of the last preset */
+    char preset_error[CLAP_COMPLAINT]; /* error of the last preset */
 };
 
 /* Errors: memory. Call clap_host_free in any case. */
@@ -114,34 +113,16 @@ const void *clap_extension(const struct clap_plugin *plugin, const char *id, siz
 #define CLAP_EXTENSION(plugin, id, type)                                                           \
     ((const struct type *)clap_extension(plugin, id, sizeof(struct type) / sizeof(void (*)(void))))
 
-/* ---- descriptions: plugin_clap_describe.c, plugin_clap_ports.c ---- */
+/* ---- descriptions and presets: plugin_clap_describe.c ---- */
 
 /* struct plugin_kind's describe. */
 MUST_CHECK enum status clap_describe(const char *id, struct plugin_info **info);
-
-/* Fill the ports of an info: the channels of the audio ports in their order, inputs first, then the
- * parameters by index, then the latency. Sets info->refusal where they break the specification.
- * Errors: memory. */
-MUST_CHECK enum status clap_describe_ports(const struct clap_plugin *plugin,
-                                           struct plugin_info *info);
-
-/* Fill in the range, unit and points of a parameter. Errors: memory. */
-MUST_CHECK enum status clap_describe_parameter(const struct clap_plugin *plugin,
-                                               const struct clap_plugin_params *params,
-                                               const struct clap_param_info *parameter,
-                                               struct plugin_port *port);
-
-/* ---- presets: plugin_clap_presets.c ---- */
-
-/* Fill in the presets of info->id that the library knows. Errors: memory. */
-MUST_CHECK enum status clap_describe_presets(const struct clap_library *library, const char *plugin,
-                                             struct plugin_info *info);
 
 /* Load one by its URI of the info. Errors: the plugin cannot. */
 MUST_CHECK enum status clap_preset_load(const struct clap_plugin *plugin,
                                         struct clap_host_side *side, const char *uri);
 
-/* ---- events: plugin_clap_events.c ---- */
+/* ---- an instance: plugin_clap.c ---- */
 
 /* Values on their way to the plugin for one block, sorted by frame. */
 struct clap_events {
@@ -150,8 +131,6 @@ struct clap_events {
     size_t count, size;
     struct clap_event_param_value *values;
 };
-
-/* ---- an instance ---- */
 
 struct clap_parameter {
     size_t port;
@@ -163,8 +142,8 @@ struct clap_parameter {
 
 struct clap_bus { /* the audio ports of one direction */
     uint32_t count;
-    struct clap_audio_buffer *buffers; /* by port */
-    float **channels;                  /* of all ports */
+    struct clap_audio_buffer *buffers; /* buffers by port */
+    float **channels;                  /* channels of all ports */
 };
 
 struct clap_instance {
@@ -193,16 +172,6 @@ struct clap_instance {
     struct clap_service *service; /* NULL: the thread that processes does the work */
 };
 
-MUST_CHECK enum status clap_instance_create(const struct plugin_info *info,
-                                            const struct plugin_settings *settings,
-                                            struct plugin **plugin);
-void clap_instance_process(struct plugin *plugin, const float *const *in, float *const *out,
-                           size_t frames);
-void clap_instance_reset(struct plugin *plugin);
-enum status clap_instance_save(struct plugin *plugin, const char *folder);
-uint64_t clap_instance_tail(struct plugin *plugin);
-void clap_instance_destroy(struct plugin *plugin);
-
 /* Activate and deactivate. On the main thread, while nothing processes. */
 bool clap_instance_activate(struct clap_instance *instance);
 void clap_instance_deactivate(struct clap_instance *instance);
@@ -210,41 +179,7 @@ void clap_instance_deactivate(struct clap_instance *instance);
 /* Do what the plugin asked for, but a restart. On the main thread. */
 void clap_instance_attend(struct clap_instance *instance, unsigned asked);
 
-/* Errors: memory. */
-MUST_CHECK enum status clap_events_init(struct clap_events *events, struct clap_instance *instance);
-void clap_events_free(struct clap_events *events);
-
-/* Real-time: add the values that were set but are no event yet, at frame 0. */
-void clap_events_collect(struct clap_instance *instance);
-
-/* Real-time: after a block. Events that the plugin did not get are for the next one. */
-void clap_events_next(struct clap_instance *instance, bool delivered);
-
-/* Real-time: where the block is in the music; NULL without a tempo. */
-const struct clap_event_transport *clap_transport_at(struct clap_instance *instance);
-
-/* Read the values that the plugin has: each becomes its control's, if `adopted`. */
-void clap_values_read(struct clap_instance *instance, bool adopted);
-
-/* Send changed values without sound, as [main] while not active. */
-void clap_values_flush(struct clap_instance *instance);
-
-/* ---- state: plugin_clap_state.c ---- */
-
-struct clap_bytes {
-    unsigned char *data;
-    size_t size, at;
-};
-
-/* Into memory, for the caller to free(). False: the plugin failed. */
-bool clap_state_take(struct clap_instance *instance, struct clap_bytes *bytes);
-bool clap_state_give(struct clap_instance *instance, struct clap_bytes *bytes);
-
-/* To and from a folder. Errors: files, and the plugin's. */
-MUST_CHECK enum status clap_state_save(struct clap_instance *instance, const char *folder);
-MUST_CHECK enum status clap_state_load(struct clap_instance *instance, const char *folder);
-
-/* ---- the main thread of a live plugin: plugin_clap_service.c ---- */
+/* ---- the main thread of a live plugin: plugin_clap_host.c ---- */
 
 struct clap_service;
 MUST_CHECK enum status clap_service_create(struct clap_instance *instance,

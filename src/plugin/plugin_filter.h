@@ -31,7 +31,6 @@
 
 #include "plugin/plugin.h"
 #include "plugin/plugin_map.h"
-#include "plugin/plugin_side_chain.h"
 #include "plugin/plugin_spec.h"
 #include "signal/audio.h"
 #include "sound/filter.h"
@@ -54,13 +53,13 @@ struct plugin_filter_settings {
     bool live;       /* blocks have a deadline */
     bool streamed;   /* the block is the period of a device, even if it is replayed */
     bool replayed;   /* a recorded live session: no silence before the sound */
-    bool isolated;   /* in a child process */
+    bool isolated;   /* runs in a child process */
     bool allow_loud; /* any number is a valid sample */
     struct plugin_tempo tempo;
     uint64_t before; /* frames of latency before this filter: automation counts from there */
     struct plugin_latency {
         uint64_t most;    /* frames */
-        uint64_t settled; /* with the initial values */
+        uint64_t settled; /* frames with the initial values */
     } latency;            /* known from an earlier run; a longer one may be found */
 };
 

@@ -40,4 +40,18 @@ void plugin_row_free(struct plugin_row *row);
 json_t *plugin_contents_object(const struct plugin_contents *contents);
 bool plugin_contents_of_object(const json_t *object, struct plugin_contents *contents);
 
+/* The description of a plugin for users, as text or JSON. */
+
+struct plugin_summary {
+    const struct plugin_info *info;
+    const json_t *latency; /* frames at 48 kHz; NULL: unknown */
+    const char *failure;   /* why it is unknown; NULL */
+};
+
+/* On standard output. Ranges that depend on the rate are those at 48 kHz. */
+void plugin_summary_print(const struct plugin_summary *summary);
+
+/* A new reference, or NULL: memory. */
+json_t *plugin_summary_object(const struct plugin_summary *summary);
+
 #endif

@@ -20,20 +20,14 @@ struct local_instances {
     struct plugin_run *runs;
 };
 
-HALO_REALTIME static void set_value(const struct local_instances *here,
-                                    const struct plugin_change *change)
-{
-    for (size_t i = 0; i < here->instances.instances; i++)
-        plugin_set(here->slots[i].plugin, change->port, change->value);
-}
-
 /* Those before the frame `before`. */
 HALO_REALTIME static void make_changes(const struct local_instances *here,
                                        const struct plugin_change **changes,
                                        const struct plugin_change *end, size_t before)
 {
     for (; *changes < end && (*changes)->frame < before; ++*changes)
-        set_value(here, *changes);
+        for (size_t i = 0; i < here->instances.instances; i++)
+            plugin_set(here->slots[i].plugin, (*changes)->port, (*changes)->value);
 }
 
 HALO_REALTIME static void run_slot(struct local_instances *here, size_t index,
@@ -163,11 +157,6 @@ static enum status fill_slot(struct slot *slot, const struct plugin_info *info,
     return block_init(&slot->out, slot->plugin->outputs, settings->block, "a plugin");
 }
 
-static uint64_t tail_of(struct plugin *plugin)
-{
-    return plugin->kind->tail ? plugin->kind->tail(plugin) : PLUGIN_TAIL_UNKNOWN;
-}
-
 enum status plugin_instances_open(const struct plugin_info *info,
                                   const struct plugin_change *changes, size_t count,
                                   const struct plugin_instances_settings *settings,
@@ -197,7 +186,8 @@ enum status plugin_instances_open(const struct plugin_info *info,
         status = fail(CAUSE_OTHER, "%s", here->slots[0].plugin->trouble);
         goto fail;
     }
-    here->instances.tail = tail_of(here->slots[0].plugin);
+    struct plugin *first = here->slots[0].plugin;
+    here->instances.tail = first->kind->tail ? first->kind->tail(first) : PLUGIN_TAIL_UNKNOWN;
     here->instances.values = here->slots[0].plugin->controls;
     here->instances.runs = here->runs;
     *instances = &here->instances;

@@ -26,7 +26,7 @@
 #include "plugin/plugin.h"
 
 struct plugin_change {
-    size_t frame; /* in the piece. Changes are sorted by frame */
+    size_t frame; /* frame in the piece; changes are sorted by it */
     size_t port;
     float value;
 };
@@ -35,7 +35,7 @@ struct plugin_instances_settings {
     struct plugin_settings plugin;
     size_t instances;
     size_t most;     /* frames of the longest piece: a multiple of the block */
-    size_t changes;  /* in a piece, at most; fewer than one for each port count as that */
+    size_t changes;  /* most changes in a piece; there is room for one of each port at least */
     double patience; /* seconds */
 };
 
@@ -61,19 +61,19 @@ struct plugin_instances {
     const struct plugin_instances_kind *kind;
     const struct plugin_info *info;
     size_t instances;
-    size_t inputs;  /* of one instance */
-    size_t outputs; /* of one instance */
+    size_t inputs;  /* channels into one instance */
+    size_t outputs; /* channels out of one instance */
     size_t block;
-    int64_t position;              /* of the next piece in the sound: for the caller to set */
-    int64_t deadline;              /* of the next piece, as filter.h has it: the same */
-    const float *values;           /* by port, of the first instance after its last block */
+    int64_t position;              /* frame of the next piece in the sound: the caller sets it */
+    int64_t deadline;              /* deadline of the next piece (filter.h): the caller sets it */
+    const float *values;           /* values by port of the first instance, after its last block */
     uint64_t latency;              /* frames, as last reported */
-    const struct plugin_run *runs; /* of the last piece */
+    const struct plugin_run *runs; /* runs of the last piece */
     size_t run_count;
     uint64_t tail;       /* frames, with the first values; PLUGIN_TAIL_UNKNOWN */
     const char *failure; /* "crashed at 1.250 s (segmentation fault)"; the output is silence then */
     uint64_t late;       /* pieces replaced by silence since the last reset */
-    const char *notice;  /* to be printed once and cleared; NULL */
+    const char *notice;  /* line to be printed once, then cleared; NULL: none */
 };
 
 /* Audio ports of one instance: inputs without side chains, side chains, outputs. */

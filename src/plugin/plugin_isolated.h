@@ -14,6 +14,7 @@
 #define HALO_PLUGIN_ISOLATED_H
 
 #include "base/futex.h"
+#include "base/status.h"
 #include "plugin/plugin_instances.h"
 #include "plugin/plugin_sandbox.h"
 
@@ -31,19 +32,6 @@ MUST_CHECK enum status isolated_args_make(const struct plugin_info *info,
                                           const struct plugin_instances_settings *settings,
                                           const char *sandbox, char ***args);
 void isolated_args_free(char **args);
-
-struct isolated_request {
-    struct plugin_sandbox sandbox;
-    enum verbosity verbosity;
-    const struct plugin_kind *kind;
-    const char *id;
-    size_t holder_count;
-    char **holders;                            /* what kind->use() needs; in the arguments */
-    struct plugin_instances_settings settings; /* plugin.settings: for the caller to free() */
-};
-
-/* From the arguments of main after "halo"; texts are not copied. Errors: wrong arguments. */
-MUST_CHECK enum status isolated_args_read(int argc, char **argv, struct isolated_request *request);
 
 /* The files and folders that the user named for a plugin, and texts that may be such, NULL at the
  * end. Errors: memory. */
@@ -66,15 +54,15 @@ struct isolated_head {
     atomic_ullong frames;     /* processed since the opening or the last reset */
     atomic_ullong tail;       /* frames, after the opening */
     atomic_bool has_priority; /* after the opening: the child has a real-time priority */
-    int status;               /* of the last order that was no piece */
+    int status;               /* status of the last order that was no piece */
     struct failure failure;   /* why it failed */
-    char folder[PATH_MAX];    /* of a save */
+    char folder[PATH_MAX];    /* folder of a save */
 };
 
 struct isolated_order {
     enum isolated_what what;
-    int64_t position; /* of the piece, in the sound */
-    int processor;    /* to run the piece on; negative: any */
+    int64_t position; /* frame of the piece in the sound */
+    int processor;    /* processor for the piece; negative: any */
     size_t frames;
     size_t change_count;
     size_t run_count; /* the answer */
@@ -92,30 +80,39 @@ struct isolated_memory {
 
 struct isolated_piece {
     struct isolated_order *order;
-    size_t change_count; /* of those that halo has added */
+    size_t change_count; /* changes that halo has added */
     struct plugin_change *changes;
     struct plugin_run *runs;
-    float *values;   /* by port */
+    float *values;   /* values by port */
     float *in, *out; /* channel after channel, `stride` samples apart */
     size_t stride;
 };
 
-/* The layout; the same in both processes. */
+/* Both processes plan the same layout. */
 void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_info *info,
                           const struct plugin_instances_settings *settings);
 
 /* Create the planned memory, zeroed. */
 MUST_CHECK enum status isolated_memory_create(struct isolated_memory *memory, int *descriptor);
 
-/* In the child: map the memory, then check its layout. Errors: not the planned size. */
-MUST_CHECK enum status isolated_memory_find(struct isolated_memory *memory);
-MUST_CHECK enum status isolated_memory_join(struct isolated_memory *memory,
-                                            const struct plugin_info *info,
-                                            const struct plugin_instances_settings *settings);
-
 void isolated_memory_free(struct isolated_memory *memory);
 
 /* Real-time. */
 struct isolated_piece isolated_memory_piece(const struct isolated_memory *memory, uint32_t number);
+
+/* Isolated plugin instances.
+ *
+ * A piece is posted and waited for. Where there is a deadline, the child may fall some pieces
+ * behind and catch up while silence is played; further behind, pieces are skipped, but not their
+ * changes of values.
+ */
+
+struct isolated_instances; /* begins with its struct plugin_instances */
+
+/* Wait until all orders are done, without a deadline. False: the child ended, or a signal came. */
+bool isolated_wait(struct isolated_instances *isolated);
+
+/* The internal command "plugin-instances": the child process. */
+MUST_CHECK enum status plugin_instances_serve(int argc, char **argv);
 
 #endif

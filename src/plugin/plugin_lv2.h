@@ -3,9 +3,8 @@
 #ifndef HALO_PLUGIN_LV2_H
 #define HALO_PLUGIN_LV2_H
 
-#include "plugin/plugin.h"
-
 #include "plugin/lilv_library.h"
+#include "plugin/plugin.h"
 
 #include <lv2/atom/forge.h>
 #include <lv2/log/log.h>
@@ -14,20 +13,10 @@
 #include <lv2/urid/urid.h>
 #include <lv2/worker/worker.h>
 
-/* ---- plugin_lv2_bundles.c: struct plugin_kind's list and contents ---- */
-
-MUST_CHECK enum status
-lv2_bundles_list(void (*found)(void *context, const char *holder, const char *file), void *context);
-MUST_CHECK enum status lv2_bundles_contents(const char *holder, bool computes,
-                                            struct plugin_contents *contents);
-
 /* ---- plugin_lv2.c: the plugins of the bundles in use, one world for the process ---- */
 
 /* Made on first use, without a bundle. */
 MUST_CHECK enum status lv2_world_get(LilvWorld **world);
-
-/* Read the manifest of a bundle, an absolute path. */
-void lv2_world_load(LilvWorld *world, const char *bundle);
 
 /* Errors: no bundle in use has a plugin with that URI. */
 MUST_CHECK enum status lv2_world_find(const char *uri, const LilvPlugin **plugin);
@@ -42,44 +31,9 @@ bool lv2_world_says(const LilvNode *subject, const char *predicate, const char *
  * node. */
 char *lv2_world_text(LilvNode *node);
 
-/* ---- plugin_lv2_describe.c and plugin_lv2_ports.c: a bundle as a struct plugin_info ---- */
+/* ---- plugin_lv2_describe.c: a plugin of a bundle as a struct plugin_info ---- */
 
 MUST_CHECK enum status lv2_describe(const char *uri, struct plugin_info **info);
-MUST_CHECK enum status lv2_describe_port(const LilvPlugin *plugin, const LilvPort *port,
-                                         struct plugin_port *result);
-
-/* The ranges of all ports, after lv2_describe_port of each. */
-MUST_CHECK enum status lv2_describe_ranges(const LilvPlugin *plugin, struct plugin_info *info);
-
-/* Why the ports cannot be described: without this lilv allocates whatever an index says. NULL: they
- * can; else for the caller to free(). */
-MUST_CHECK enum status lv2_describe_flaw(const LilvPlugin *plugin, char **flaw);
-
-/* Whether struct plugin_port has the type of the port, or the plugin does not need the port. */
-bool lv2_describe_knows(const LilvPlugin *plugin, const LilvPort *port);
-
-/* ---- plugin_lv2_log.c: printed by note() and note_detail(), or kept while the plugin runs ---- */
-
-struct lv2_logbook;
-
-/* `name` begins each line; it outlives the book. */
-MUST_CHECK enum status lv2_logbook_create(const char *name, struct lv2_logbook **book);
-void lv2_logbook_destroy(struct lv2_logbook *book);
-LV2_Log_Log *lv2_logbook_feature(struct lv2_logbook *book);
-
-/* Real-time: keep what this thread logs from now on, as far as there is capacity. One thread at a
- * time runs the plugin. */
-void lv2_logbook_hold(struct lv2_logbook *book, bool runs);
-
-/* Print what was kept; no thread runs the plugin meanwhile. */
-void lv2_logbook_report(struct lv2_logbook *book);
-
-/* While `loads`, the first error is kept as `trouble` and none is printed. */
-void lv2_logbook_load(struct lv2_logbook *book, bool loads);
-const char *lv2_logbook_trouble(const struct lv2_logbook *book);
-
-/* Real-time, from the thread that runs: the first error that it kept, or NULL; stays. */
-const char *lv2_logbook_complaint(const struct lv2_logbook *book);
 
 /* ---- plugin_lv2_worker.c: what run() of a plugin postpones, such as loading a file ----
  *
@@ -159,28 +113,13 @@ bool lv2_features_know_option(const char *uri);
 /* `sequence`: bytes of the largest one. All arguments outlive the features, which must not move. */
 void lv2_features_init(struct lv2_features *features, const struct plugin_info *info,
                        const struct plugin_settings *settings, uint32_t sequence,
-                       struct lv2_worker *worker, struct lv2_logbook *log, struct lv2_paths *paths);
+                       struct lv2_worker *worker, LV2_Log_Log *log, struct lv2_paths *paths);
 
 /* Errors: the plugin requires a feature that is not available with these settings. */
 MUST_CHECK enum status lv2_features_suffice(const struct lv2_features *features,
                                             const struct plugin_info *info);
 
-/* ---- plugin_lv2_time.c: the position in the sound, for plugins that follow the beat ---- */
-
-struct lv2_clock {
-    struct plugin_tempo tempo;
-    double rate; /* Hz */
-    LV2_Atom_Forge forge;
-    LV2_URID position, frame, speed, bar, bar_beat, beat, beats_per_bar, beat_unit,
-        beats_per_minute;
-};
-
-void lv2_clock_init(struct lv2_clock *clock, const struct plugin_settings *settings);
-
-/* Real-time. Append the events of a run that begins at `position` to a sequence in a buffer of
- * `bytes`; none where the tempo is not known. */
-void lv2_clock_write(struct lv2_clock *clock, LV2_Atom_Sequence *sequence, uint32_t bytes,
-                     int64_t position, size_t frames);
+/* ---- plugin_lv2_events.c: a buffer for each event port, and the settings as patch:Set ---- */
 
 /* The control inputs that are designated for the position or the tempo. */
 enum { LV2_TIME_PORTS = 9 };
@@ -205,19 +144,9 @@ void lv2_time_ports_find(struct lv2_time_ports *ports, const LilvPlugin *plugin,
 /* Real-time. For a run that begins at `position`. */
 void lv2_time_ports_set(struct lv2_time_ports *ports, float *controls, int64_t position);
 
-/* ---- plugin_lv2_old_events.c: the event extension, which atoms have replaced ---- */
-
-/* The data of its features. */
+/* The data of the features of the event extension, which atoms have replaced. */
 void *lv2_old_map(void);
 void *lv2_old_events(void);
-
-/* What a port is connected to, with room for `bytes` of events, to be freed. NULL: memory. */
-void *lv2_old_buffer_create(uint32_t bytes);
-
-/* Real-time. Empty it: before each run. */
-void lv2_old_buffer_clear(void *buffer);
-
-/* ---- plugin_lv2_events.c: a buffer for each event port, and the settings as patch:Set ---- */
 
 struct lv2_events;
 
@@ -239,24 +168,6 @@ void lv2_events_prepare(struct lv2_events *events, int64_t position, size_t fram
 
 /* ---- plugin_lv2_instance.c: struct plugin_kind's calls ---- */
 
-struct lv2_instance {
-    struct plugin plugin; /* first */
-    const LilvPlugin *bundle;
-    LilvInstance *instance;
-    bool is_active;  /* from the first reset on */
-    bool complained; /* an error that was logged in run() has been reported: once */
-    uint32_t block;
-    struct lv2_features features;
-    struct lv2_paths paths;
-    struct lv2_logbook *log;
-    struct lv2_worker *worker;
-    struct lv2_events *events;
-    struct lv2_time_ports time_ports;
-    float *buffers;    /* silence or scratch for each audio and CV port: for audio until the first
-                          block comes */
-    float **connected; /* by port: where audio and CV are connected now */
-};
-
 MUST_CHECK enum status lv2_instance_create(const struct plugin_info *info,
                                            const struct plugin_settings *settings,
                                            struct plugin **plugin);
@@ -265,22 +176,5 @@ void lv2_instance_process(struct plugin *plugin, const float *const *in, float *
 void lv2_instance_reset(struct plugin *plugin);
 enum status lv2_instance_save(struct plugin *plugin, const char *folder);
 void lv2_instance_destroy(struct plugin *plugin);
-
-/* ---- plugin_lv2_state.c: loaded before the instance is activated ---- */
-
-/* The state in the bundle, without the values of ports. */
-void lv2_state_load_default(struct lv2_instance *instance);
-
-/* Errors: no such preset; no state in the folder, or another plugin's. */
-MUST_CHECK enum status lv2_state_load_preset(struct lv2_instance *instance, const char *uri);
-MUST_CHECK enum status lv2_state_load(struct lv2_instance *instance, const char *folder);
-
-/* The state without controls, in memory, for another instance of the plugin; lv2_state_give frees
- * it. */
-LilvState *lv2_state_snapshot(struct lv2_instance *instance);
-void lv2_state_give(struct lv2_instance *instance, LilvState *state);
-
-/* Errors: writing. */
-MUST_CHECK enum status lv2_state_save(struct lv2_instance *instance, const char *folder);
 
 #endif

@@ -1,5 +1,7 @@
 #include "plugin/plugin_lv2.h"
 
+#include "base/realtime.h"
+
 #include <errno.h>
 #include <ftw.h>
 #include <lv2/atom/atom.h>
@@ -244,7 +246,7 @@ static void add_properties(struct lv2_features *features, const struct plugin_in
 
 void lv2_features_init(struct lv2_features *features, const struct plugin_info *info,
                        const struct plugin_settings *settings, uint32_t sequence,
-                       struct lv2_worker *worker, struct lv2_logbook *log, struct lv2_paths *paths)
+                       struct lv2_worker *worker, LV2_Log_Log *log, struct lv2_paths *paths)
 {
     *features = (struct lv2_features){.block = (int32_t)settings->block,
                                       .least = settings->varied ? 1 : (int32_t)settings->block,
@@ -257,7 +259,7 @@ void lv2_features_init(struct lv2_features *features, const struct plugin_info *
     for (size_t i = 0; i < features->count; i++)
         features->state[i] = features->snapshot[i] = features->list[i];
     add(features, LV2_OPTIONS__options, features->options);
-    add(features, LV2_LOG__log, lv2_logbook_feature(log));
+    add(features, LV2_LOG__log, log);
     add(features, LV2_STATE__makePath, &paths->make);
     features->snapshot[3] = features->list[features->count - 1];
     add(features, LV2_STATE__mapPath, &paths->map);

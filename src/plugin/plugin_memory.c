@@ -2,18 +2,87 @@
 
 #include "base/cache_file.h"
 #include "base/json_text.h"
-#include "plugin/plugin_child.h"
-#include "plugin/plugin_places.h"
+#include "plugin/plugin_supervisor.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { VERSION = 2, SIZE_MOST = 1 << 26, SURROUNDINGS = 8192 };
+enum { VERSION = 2, SIZE_MOST = 1 << 26, SURROUNDINGS = 8192, DEPTH_MOST = 8 };
 
-_Static_assert(sizeof((struct plugin_memory *)0)->program == PLUGIN_STAMP, "a stamp");
+/* ---- stamps ---- */
+
+/* FNV-1a, 64 bits. Source: Fowler, Noll and Vo, the reference constants. */
+static uint64_t add_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static uint64_t add_entry(uint64_t hash, const struct stat *entry)
+{
+    const int64_t facts[] = {entry->st_mode,        entry->st_size,         (int64_t)entry->st_ino,
+                             entry->st_mtim.tv_sec, entry->st_mtim.tv_nsec, entry->st_ctim.tv_sec,
+                             entry->st_ctim.tv_nsec};
+    return add_bytes(hash, facts, sizeof facts);
+}
+
+static uint64_t add_path(uint64_t hash, const char *path, unsigned depth);
+
+static int no_dots(const struct dirent *entry)
+{
+    return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static uint64_t add_folder(uint64_t hash, const char *path, unsigned depth)
+{
+    struct dirent **entries;
+    int count = depth < DEPTH_MOST ? scandir(path, &entries, no_dots, by_name) : -1;
+    for (int i = 0; i < count; i++) {
+        char *inner;
+        hash = add_bytes(hash, entries[i]->d_name, strlen(entries[i]->d_name) + 1);
+        if (asprintf(&inner, "%s/%s", path, entries[i]->d_name) >= 0) {
+            hash = add_path(hash, inner, depth + 1);
+            free(inner);
+        }
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    return hash;
+}
+
+/* Links are followed: what they lead to is what is loaded. */
+static uint64_t add_path(uint64_t hash, const char *path, unsigned depth)
+{
+    struct stat entry;
+    if (stat(path, &entry) != 0)
+        return add_bytes(hash, "none", sizeof "none");
+    hash = add_entry(hash, &entry);
+    return S_ISDIR(entry.st_mode) ? add_folder(hash, path, depth) : hash;
+}
+
+/* A sum of the names, sizes and times of one file, or of all files below a folder. Each
+ * installation, upgrade and removal changes it. Reads no file. */
+static void stamp_path(const char *path, const char *surroundings, char stamp[PLUGIN_STAMP])
+{
+    uint64_t hash = add_bytes(UINT64_C(0xcbf29ce484222325), surroundings, strlen(surroundings));
+    snprintf(stamp, PLUGIN_STAMP, "%016" PRIx64, add_path(hash, path, 0));
+}
+
+/* ---- the file ---- */
 
 const char *plugin_memory_place(void)
 {
@@ -24,7 +93,7 @@ const char *plugin_memory_place(void)
 void plugin_memory_open(struct plugin_memory *memory)
 {
     *memory = (struct plugin_memory){0};
-    plugin_places_stamp(own_program(), "", memory->program);
+    stamp_path(own_program(), "", memory->program);
     const char *place = plugin_memory_place();
     size_t size;
     char *text = place ? cache_file_read(place, SIZE_MOST, &size) : NULL;
@@ -83,7 +152,7 @@ static void stamp_of(const struct plugin_memory *memory, const struct plugin_kin
     char surroundings[SURROUNDINGS];
     snprintf(surroundings, sizeof surroundings, "%s\n%s\n%s\n%s", memory->program, holder,
              search ? search : "", libraries ? libraries : "");
-    plugin_places_stamp(holder, surroundings, stamp);
+    stamp_path(holder, surroundings, stamp);
 }
 
 static bool is_same(const json_t *stamp, const char *now)
@@ -100,7 +169,7 @@ static bool is_fresh(const json_t *entry, const char *stamp)
     json_object_foreach(json_object_get(entry, "files"), path, before)
     {
         char now[PLUGIN_STAMP];
-        plugin_places_stamp(path, "", now);
+        stamp_path(path, "", now);
         if (!is_same(before, now))
             return false;
     }
@@ -134,7 +203,7 @@ void plugin_memory_set(struct plugin_memory *memory, json_t *entry, const char *
 void plugin_memory_depend(struct plugin_memory *memory, json_t *entry, const char *path)
 {
     char stamp[PLUGIN_STAMP];
-    plugin_places_stamp(path, "", stamp);
+    stamp_path(path, "", stamp);
     json_object_set_new(json_object_get(entry, "files"), path, json_string(stamp));
     memory->is_changed = true;
 }

@@ -12,9 +12,11 @@
 
 #include <jansson.h>
 
+enum { PLUGIN_STAMP = 17 };
+
 struct plugin_memory {
-    json_t *holders;  /* by "KIND HOLDER" */
-    char program[17]; /* the stamp of this program */
+    json_t *holders;            /* entries by "KIND HOLDER" */
+    char program[PLUGIN_STAMP]; /* the stamp of this program */
     bool is_changed;
 };
 

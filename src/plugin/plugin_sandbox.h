@@ -82,11 +82,4 @@ MUST_CHECK enum status plugin_sandbox_enter(const struct plugin_sandbox *sandbox
 /* For this process: let Qt do without a display where there is none. Before threads run. */
 void plugin_sandbox_hide_display(void);
 
-/* Its parts. Errors are reported. */
-MUST_CHECK enum status sandbox_enter_files(const char *folder, const struct plugin_reads *reads);
-MUST_CHECK enum status sandbox_prepare_calls(void); /* while files can still be opened */
-MUST_CHECK enum status sandbox_enter_calls(void);
-bool sandbox_offers_files(void);
-bool sandbox_offers_calls(void);
-
 #endif

@@ -11,7 +11,6 @@
 #define HALO_PLUGIN_SCANNER_H
 
 #include "plugin/plugin.h"
-#include "plugin/plugin_output.h"
 #include "plugin/plugin_sandbox.h"
 
 #include <jansson.h>
@@ -22,11 +21,11 @@ enum { PLUGIN_TROUBLE = 1024 };
 struct plugin_scanner {
     double patience;              /* seconds for an answer */
     pid_t process;                /* 0: none now */
-    int socket;                   /* to the process */
+    int socket;                   /* socket to the process */
     int output;                   /* a pipe with what plugins print; -1: closed */
     struct plugin_output printed; /* since the last question */
     struct plugin_sandbox_pass pass;
-    const char *id; /* of the plugin that was asked about first; NULL: none */
+    const char *id; /* id of the plugin that was asked about first; NULL: none */
     bool is_late;   /* the last answer did not come in time */
     struct scanner_line {
         char *text;

@@ -1,16 +1,235 @@
 #include "plugin/plugin_spec.h"
 
 #include "base/decimal.h"
+#include "base/files_read.h"
 #include "base/short_list.h"
 #include "base/suggest.h"
+#include "plugin/plugin_reads.h"
 #include "signal/audio.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- saved state, and what else it may read: @state=FOLDER, @reads=PATH ---- */
+
+/* The value of @state=. */
+static enum status plugin_spec_take_state(struct plugin_spec *spec, const struct plugin_info *info,
+                                          const char *folder)
+{
+    if (!info->keeps_state)
+        return fail(CAUSE_USAGE, "%s keeps no state beyond its controls", info->id);
+    struct stat entry;
+    if (stat(folder, &entry) == 0 && !S_ISDIR(entry.st_mode))
+        return fail(CAUSE_UNSUPPORTED, "cannot read the state %s: it is not a folder", folder);
+    if (access(folder, R_OK | X_OK) != 0)
+        return fail_errno(errno, "cannot read the state %s", folder);
+    free(spec->state);
+    spec->state = strdup(folder);
+    return spec->state ? STATUS_OK : fail_memory("a plugin");
+}
+
+static enum status plugin_spec_take_reads(struct plugin_spec *spec, const char *path)
+{
+    struct stat entry;
+    char **reads = realloc(spec->reads, (spec->read_count + 1) * sizeof *reads);
+    if (!reads)
+        return fail_memory("a plugin");
+    spec->reads = reads;
+    if (access(path, R_OK) != 0 || stat(path, &entry) != 0)
+        return fail_errno(errno, "cannot read %s", path);
+    /* Which files of a folder are read is not known. The output may lie in the folder, too. */
+    bool added = S_ISDIR(entry.st_mode) || files_read_add(path);
+    reads[spec->read_count] = strdup(path);
+    if (!reads[spec->read_count])
+        return fail_memory("a plugin");
+    spec->read_count++;
+    return added ? STATUS_OK : fail_memory("a plugin");
+}
+
+static enum status refuse_link(void *folder, const char *link, const char *target)
+{
+    return fail(CAUSE_NOT_PERMITTED,
+                "cannot use the state %s: %s in it is a link to %s, which nobody named; "
+                "@reads=%s lets the plugin read that",
+                (const char *)folder, link + strlen(folder) + 1, target, target);
+}
+
+enum status plugin_spec_check_state(const struct plugin_spec *spec, char *const *named)
+{
+    struct plugin_reads reads;
+    if (!spec->state)
+        return STATUS_OK;
+    TRY(plugin_reads_init(&reads, named));
+    enum status status = plugin_state_links(spec->state, &reads, refuse_link, spec->state);
+    plugin_reads_free(&reads);
+    if (status == STATUS_OK && !files_read_add_below(spec->state))
+        status = fail_memory("a plugin");
+    return status;
+}
+
+/* ---- presets: preset=URI, its name, or a file for plugins that load files ---- */
+
+static const char in_file[] = "file:", in_plugin[] = "plugin:", key_mark[] = "?key=";
+
+/* By URI or name, or NULL. */
+static const struct plugin_preset *plugin_spec_find_preset(const struct plugin_info *info,
+                                                           const char *text)
+{
+    const struct plugin_preset *named = NULL;
+    for (size_t i = 0; i < info->preset_count; i++) {
+        const struct plugin_preset *preset = &info->presets[i];
+        if (strcmp(preset->uri, text) == 0)
+            return preset;
+        if (!named && preset->name && strcasecmp(preset->name, text) == 0)
+            named = preset;
+    }
+    return named;
+}
+
+size_t plugin_spec_preset_path(const char *text, size_t *start)
+{
+    *start = strncmp(text, in_file, sizeof in_file - 1) == 0 ? sizeof in_file - 1 : 0;
+    if (strncmp(text + *start, "//", 2) == 0)
+        *start += 2;
+    const char *key = strstr(text + *start, key_mark);
+    return key ? (size_t)(key - text) - *start : strlen(text + *start);
+}
+
+/* The URI of a file, for free(); NULL: there is no such file (errno), or memory. */
+static char *uri_of_file(const char *text)
+{
+    char path[PATH_MAX], real[PATH_MAX], *uri = NULL;
+    struct stat about;
+    size_t start, length = plugin_spec_preset_path(text, &start);
+    if ((size_t)snprintf(path, sizeof path, "%.*s", (int)length, text + start) >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    if (!realpath(path, real) || access(real, R_OK) != 0 || stat(real, &about) != 0)
+        return NULL;
+    if (!S_ISREG(about.st_mode)) {
+        errno = S_ISDIR(about.st_mode) ? EISDIR : EINVAL;
+        return NULL;
+    }
+    if (!files_read_add(real)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return asprintf(&uri, "%s%s%s", in_file, real, text + start + length) < 0 ? NULL : uri;
+}
+
+static enum status refuse(const struct plugin_info *info, const char *text)
+{
+    struct short_list list = {0};
+    struct suggest near;
+    suggest_init(&near, text);
+    for (size_t i = 0; i < info->preset_count; i++) {
+        const struct plugin_preset *preset = &info->presets[i];
+        short_list_add(&list, preset->name ? preset->name : preset->uri);
+        suggest_offer(&near, preset->name ? preset->name : preset->uri);
+    }
+    enum status status =
+        fail(CAUSE_USAGE, "%s has no preset '%s'; its presets: %s%s%s%s", info->id, text,
+             short_list_text(&list, "; halo plugins info lists all"),
+             info->loads_presets ? "; a file is named with its folder, such as ./" : "",
+             info->loads_presets ? text : "", suggest_text(&near));
+    suggest_free(&near);
+    return status;
+}
+
+/* The value of preset=. */
+static enum status plugin_spec_take_preset(struct plugin_spec *spec, const struct plugin_info *info,
+                                           const char *text)
+{
+    const struct plugin_preset *preset = plugin_spec_find_preset(info, text);
+    free(spec->preset);
+    spec->preset = NULL;
+    bool is_inside = strncmp(text, in_plugin, sizeof in_plugin - 1) == 0;
+    if (preset || (is_inside && info->loads_presets)) {
+        spec->preset = strdup(preset ? preset->uri : text);
+        return spec->preset ? STATUS_OK : fail_memory("a plugin");
+    }
+    if (!info->loads_presets || !strchr(text, '/')) /* perhaps a name */
+        return refuse(info, text);
+    spec->preset = uri_of_file(text);
+    return spec->preset ? STATUS_OK : fail_errno(errno, "cannot read the preset %s", text);
+}
+
+/* ---- parameters: param:URI=VALUE ---- */
+
+static enum status check_setting(const struct plugin_parameter *parameter, const char *value)
+{
+    double number;
+    switch (parameter->type) {
+    case PLUGIN_PATH:
+        if (access(value, R_OK) != 0)
+            return fail_errno(errno, "cannot read %s", value);
+        return files_read_add(value) ? STATUS_OK : fail_memory("a plugin");
+    case PLUGIN_FLOAT:
+    case PLUGIN_DOUBLE:
+    case PLUGIN_INT:
+    case PLUGIN_LONG:
+        if (!decimal_parse(value, &number) || !isfinite(number))
+            return fail(CAUSE_USAGE, "%s takes a number, not '%s'", parameter->uri, value);
+        break;
+    case PLUGIN_BOOL:
+        if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
+            return fail(CAUSE_USAGE, "%s is true or false, not '%s'", parameter->uri, value);
+        break;
+    case PLUGIN_STRING:
+    case PLUGIN_URI:
+        break;
+    }
+    return STATUS_OK;
+}
+
+static enum status keep_setting(struct plugin_spec *spec, const struct plugin_parameter *parameter,
+                                const char *value, uint64_t at)
+{
+    struct plugin_setting *settings =
+        realloc(spec->settings, (spec->setting_count + 1) * sizeof *settings);
+    if (!settings)
+        return fail_memory("a plugin");
+    spec->settings = settings;
+    struct plugin_setting setting = {.uri = parameter->uri, .value = strdup(value), .at = at};
+    if (!setting.value)
+        return fail_memory("a plugin");
+    size_t place = spec->setting_count++;
+    for (; place > 0 && settings[place - 1].at > at; place--)
+        settings[place] = settings[place - 1];
+    settings[place] = setting;
+    return STATUS_OK;
+}
+
+/* One parameter, URI=VALUE, at a frame of the sound. */
+static enum status plugin_spec_take_setting(struct plugin_spec *spec,
+                                            const struct plugin_info *info, const char *text,
+                                            uint64_t at)
+{
+    struct short_list list = {0};
+    for (size_t i = info->parameter_count; i-- > 0;) {
+        const struct plugin_parameter *parameter = &info->parameters[i];
+        size_t length = strlen(parameter->uri);
+        if (strncmp(text, parameter->uri, length) != 0 || text[length] != '=')
+            continue;
+        TRY(check_setting(parameter, text + length + 1));
+        return keep_setting(spec, parameter, text + length + 1, at);
+    }
+    for (size_t i = 0; i < info->parameter_count; i++)
+        short_list_add(&list, info->parameters[i].uri);
+    return fail(CAUSE_USAGE,
+                "param: takes URI=VALUE of a parameter, not '%s'; the parameters of %s: %s", text,
+                info->id, short_list_text(&list, "; halo plugins info lists all"));
+}
+
+/* ---- the whole ---- */
 
 enum { NAME_BYTES = 256 };
 

@@ -24,14 +24,14 @@ struct plugin_spec {
     char *preset; /* its URI; NULL: none */
     char *state;  /* a folder, from the working folder; NULL: none */
     size_t read_count;
-    char **reads; /* from the working folder */
+    char **reads; /* paths from the working folder */
     size_t value_count;
     struct plugin_value {
         size_t port;
         float value;
     } *values;
     size_t setting_count;
-    struct plugin_setting *settings; /* by time; values are owned */
+    struct plugin_setting *settings; /* settings by time; values are owned */
     struct automation automation;    /* targets are ports */
 };
 
@@ -40,26 +40,8 @@ struct plugin_spec {
 MUST_CHECK enum status plugin_spec_take(struct plugin_spec *spec, const struct plugin_info *info,
                                         struct automation_time time, const char *arg);
 
-/* One parameter, URI=VALUE, at a frame of the sound. Errors: as above. */
-MUST_CHECK enum status plugin_spec_take_setting(struct plugin_spec *spec,
-                                                const struct plugin_info *info, const char *text,
-                                                uint64_t at);
-
-/* The value of preset=. Errors: as above, no such file. */
-MUST_CHECK enum status plugin_spec_take_preset(struct plugin_spec *spec,
-                                               const struct plugin_info *info, const char *text);
-
-/* By URI or name, or NULL. */
-const struct plugin_preset *plugin_spec_find_preset(const struct plugin_info *info,
-                                                    const char *text);
-
 /* Where the path is in the value of preset=, and in the URI of a preset in a file; its length. */
 size_t plugin_spec_preset_path(const char *text, size_t *start);
-
-/* The values of @state= and @reads=. Errors: as above, no such file or folder. */
-MUST_CHECK enum status plugin_spec_take_state(struct plugin_spec *spec,
-                                              const struct plugin_info *info, const char *folder);
-MUST_CHECK enum status plugin_spec_take_reads(struct plugin_spec *spec, const char *path);
 
 /* After the last argument. `named`: what the plugin may read by the settings (plugin_isolated.h).
  * Errors: the state has links to something else. */

@@ -11,6 +11,8 @@
 #include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,13 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+enum {
+    SUPERVISOR_END = SIGUSR1, /* other signals to end do not concern it: they are halo's */
+    /* Exit codes that report a limit; a plugin's own are never these. */
+    SUPERVISOR_MEMORY_USED = 120,
+    SUPERVISOR_THREADS_USED = 121,
+};
 
 enum { LOOK_MS = 100, ORPHANS_TIME = 5 /* seconds */ };
 
@@ -286,4 +295,35 @@ const char *supervisor_excess(int exit_code)
 void supervisor_end(pid_t supervisor)
 {
     kill(supervisor, SUPERVISOR_END);
+}
+
+const char *own_program(void)
+{
+    const char *other = getenv("HALO_PROGRAM");
+    return other && *other ? other : "/proc/self/exe";
+}
+
+int supervisor_spawn(char *const *arguments, const int *descriptors, int count, pid_t *process)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&files);
+    for (int i = 0; i < count; i++)
+        if (descriptors[i] < 0)
+            posix_spawn_file_actions_addopen(&files, i, "/dev/null", O_RDONLY, 0);
+        else
+            posix_spawn_file_actions_adddup2(&files, descriptors[i], i);
+    posix_spawn_file_actions_addclosefrom_np(&files, count);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+    int error = posix_spawn(process, own_program(), &files, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    return error;
 }

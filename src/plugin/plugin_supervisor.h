@@ -14,15 +14,14 @@
 
 #include "plugin/plugin_sandbox.h"
 
-#include <signal.h>
+enum { SUPERVISOR_THREADS = 1024 };
 
-enum {
-    SUPERVISOR_END = SIGUSR1, /* other signals to end do not concern it: they are halo's */
-    SUPERVISOR_THREADS = 1024,
-    /* Exit codes that tell of limits; a plugin's own are never these. */
-    SUPERVISOR_MEMORY_USED = 120,
-    SUPERVISOR_THREADS_USED = 121,
-};
+/* The program to start as a child: this one, or that in the variable HALO_PROGRAM (for tests). */
+const char *own_program(void);
+
+/* In halo: start it, in a session of its own, with signals as in a program just started, and with
+ * these as its descriptors from 0 on, and no others; -1: /dev/null. Returns 0 or an errno. */
+int supervisor_spawn(char *const *arguments, const int *descriptors, int count, pid_t *process);
 
 /* Returns in the new process; errors also in the first one. */
 MUST_CHECK enum status supervisor_start(const struct plugin_sandbox *sandbox);

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define OUTPUT_NAMES_USUAL "{name}"
@@ -36,5 +37,17 @@ MUST_CHECK enum status output_names_check(const char *const *inputs, char *const
 
 /* Make the folders that a path is in, as far as they are missing. Errors: permissions. */
 MUST_CHECK enum status output_make_folders(const char *path);
+
+/* ---- a folder as many inputs: its sound files and those of its sub-folders, by name ---- */
+
+bool input_folder_is(const char *path);
+
+/* Call `found` with each file, and its path within the folder, whose ending is that of a sound
+ * file. Hidden ones are left out, and so is the folder `without`, that of the outputs. Prints how
+ * many there are. Errors: none is there, reading, those of `found`. */
+MUST_CHECK enum status input_folder_read(const char *folder, const char *without,
+                                         enum status (*found)(void *context, const char *path,
+                                                              const char *within),
+                                         void *context);
 
 #endif

@@ -9,7 +9,6 @@
 #include "base/stop.h"
 #include "chain/mask_cache.h"
 #include "chain/stage_draw.h"
-#include "render/input_folder.h"
 #include "render/output_names.h"
 #include "render/render_job.h"
 #include "signal/audio.h"
@@ -144,7 +143,7 @@ static enum status run_job(struct render_file *job, struct render_options *optio
     bool beside = stage_list_runs_beside(&options->chain.stages);
     if (!beside)
         pthread_mutex_lock(&set->alone_lock);
-    enum status status = render_job_run(options, &settings);
+    enum status status = render_job_run(options, &options->chain.stages, &settings);
     if (!beside)
         pthread_mutex_unlock(&set->alone_lock);
     return status;

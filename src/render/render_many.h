@@ -20,7 +20,7 @@ bool render_is_long(double bytes, size_t files, size_t threads);
 /* Whether a line has a path as a whole: "a.wav" is not in "hall/a.wav". */
 bool render_names_path(const char *problem, const char *path);
 
-/* Of options->input, output and more into options->out_dir. Errors: usage, before anything is
+/* Render options->input, output and more into options->out_dir. Errors: usage, before anything is
  * written; failed: some file. */
 MUST_CHECK enum status render_many(const struct render_options *options);
 

@@ -61,7 +61,7 @@ static enum status parse_normalize(void *context, const struct option_row *row, 
     return STATUS_OK;
 }
 
-/* Names are looked up in the layout of IN (stated_layout.h). */
+/* Names are looked up in the layout of IN (stated_layout_apply()). */
 static enum status parse_channel(void *context, const struct option_row *row, const char *value)
 {
     struct render_options *options = context;

@@ -3,7 +3,7 @@
 #define HALO_RENDER_OPTIONS_H
 
 #include "chain/chain_options.h"
-#include "chain/proof_report.h"
+#include "chain/report.h"
 #include "sound/engine.h"
 #include "sound/port.h"
 
@@ -44,7 +44,6 @@ struct render_options {
     const char *name;                   /* of their outputs (output_names.h) */
     struct string_list more;            /* arguments after the first two */
 };
-
 extern const struct option_row render_options_sound_rows[]; /* what the output is */
 
 /* Rows for many outputs, which each command explains as it uses them. */

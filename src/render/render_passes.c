@@ -115,7 +115,7 @@ static double mean(double sum, uint64_t frames, size_t channels)
     return frames > 0 ? sum / (double)frames / (double)channels : 0;
 }
 
-/* Of a pass that ran. `in`: of what it read, if that is not the sound itself. */
+/* The power of a pass that ran. `in`: power of the input, if that is not the sound itself. */
 static struct stage_power power_of(const struct render_passes *passes,
                                    const struct render_pass *pass, enum tail tail,
                                    const struct engine_totals *totals, double in)
@@ -135,7 +135,7 @@ static struct stage_power power_of(const struct render_passes *passes,
         .all_frames = after};
 }
 
-/* With the tail, unless it is unknown and not wanted. */
+/* Runs a pass, with the tail unless it is unknown and not wanted. */
 static enum status run_into(struct render_passes *passes, struct render_pass *pass,
                             struct source *source, struct sink *spool, enum tail tail,
                             const struct engine_run_settings *run, struct engine_totals *totals)
@@ -154,7 +154,7 @@ static enum status run_into(struct render_passes *passes, struct render_pass *pa
     return sink_commit(spool);
 }
 
-/* What the next pass reads, scaled as the last stage of this one wants it. */
+/* Scales what the next pass reads, as the last stage of this one wants it. */
 static enum status hand_over(struct render_passes *passes, struct render_pass *pass,
                              struct source *spooled, struct stage_power *power)
 {
@@ -162,7 +162,7 @@ static enum status hand_over(struct render_passes *passes, struct render_pass *p
     double factor = 1;
     if (needs_of(stages, stages->count - 1) == STAGE_NEEDS_OUTPUT) {
         struct stage *stage = &stages->stages[stages->count - 1];
-        TRY(stage->ops->level(stage, power, &factor));
+        TRY(stage->ops->passes->level(stage, power, &factor));
         stage->level = factor;
     }
     (passes->in_double ? spool_scale_in_double : spool_scale)(spooled, factor);
@@ -170,8 +170,9 @@ static enum status hand_over(struct render_passes *passes, struct render_pass *p
     if (!stage_power_is_exact(power->in))
         return fail(CAUSE_OTHER, "cannot scale the sound by %g for level=: use --gain", factor);
     struct stage_list *next = &pass[1].stages;
-    return needs_of(next, 0) == STAGE_NEEDS_INPUT ? next->stages->ops->settle(next->stages, power)
-                                                  : STATUS_OK;
+    return needs_of(next, 0) == STAGE_NEEDS_INPUT
+               ? next->stages->ops->passes->settle(next->stages, power)
+               : STATUS_OK;
 }
 
 static enum status run_pass(struct render_passes *passes, struct render_pass *pass,

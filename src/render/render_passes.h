@@ -38,7 +38,6 @@ MUST_CHECK enum status render_passes_create(struct render_passes *passes,
                                             const struct stage_list *stages, size_t channels,
                                             size_t block, struct workers *workers);
 void render_passes_free(struct render_passes *passes);
-
 struct render_pass *render_passes_last(const struct render_passes *passes);
 
 /* Errors (usage): options that a sound cannot have whose power is known at its end. */

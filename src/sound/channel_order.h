@@ -22,23 +22,20 @@ struct channel_order {
     uint8_t rows[CHANNEL_ORDER_MOST];
 };
 
-/* Of a file that libsndfile takes for one of `format`. Damage is a layout that is not known. */
+/* Read the layout and the order of a file that libsndfile takes for one of `format`. If it is
+ * damaged, the layout is not known. */
 void channel_order_read(struct sound_bytes *bytes, int format, size_t channels,
                         struct channel_layout *layout, struct channel_order *order);
 
-/* Of a WAV's format chunk, its first `size` bytes. */
+/* `chunk`: the first `size` bytes of a WAV's format chunk. */
 struct channel_layout channel_layout_of_wav(const unsigned char *chunk, size_t size,
                                             bool big_endian, size_t channels);
 
-/* Of a FLAC that does not tell it, as flac and FFmpeg take it. */
+/* The layout of a FLAC that states none, as flac and FFmpeg take it. */
 struct channel_layout channel_layout_of_flac(size_t channels);
 
-/* Of the content of a chunk "chan" (channel_order_chan.c); sorts by `order`. */
-void channel_order_read_chan(struct sound_bytes *bytes, const struct sound_chunk *chunk,
-                             size_t channels, struct channel_layout *layout,
-                             struct channel_order *order);
-
-/* Of positions in the order of the file, CHANNEL_OTHER included; one twice: unknown. */
+/* Sort positions in the order of the file, CHANNEL_OTHER included. One that occurs twice makes the
+ * layout unknown. */
 void channel_order_sort(const uint8_t *positions, size_t channels, struct channel_layout *layout,
                         struct channel_order *order);
 
@@ -50,7 +47,7 @@ void channel_order_choose(const char *name, int format, const struct stream_form
 /* Whether a WAV needs WAVE_FORMAT_EXTENSIBLE to tell it. */
 bool channel_layout_needs_extensible(struct channel_layout layout, size_t channels);
 
-/* Of WAVE_FORMAT_EXTENSIBLE, from the mask on: 4 bytes, and the identifier of samples of that tag,
+/* The end of WAVE_FORMAT_EXTENSIBLE: the mask, 4 bytes, and the identifier of samples of that tag,
  * 16 bytes. */
 enum { CHANNEL_WAV_BYTES = 20 };
 void channel_layout_put_wav(struct channel_layout layout, unsigned tag,
@@ -60,8 +57,8 @@ void channel_layout_put_wav(struct channel_layout layout, unsigned tag,
 size_t channel_order_put_chan(struct channel_layout layout, size_t channels,
                               unsigned char chunk[CHANNEL_CHUNK_MOST]);
 
-/* Into a complete WAV or RF64 of libsndfile's: its mask; or, not extensible, a plain format in a
- * WAV. Returns 0 or an errno. */
+/* Write the mask into a complete WAV or RF64 of libsndfile's. If not extensible, make the format of
+ * a WAV plain. Returns 0 or an errno. */
 int channel_layout_patch_wav(int fd, struct channel_layout layout, bool extensible);
 
 #endif

@@ -1,10 +1,413 @@
-/* Compiled for each precision. */
-#include "sound/engine_job.h"
+#include "sound/engine.h"
 
 #include "base/laps.h"
+#include "base/monotonic.h"
 #include "base/stop.h"
+#include "base/thread.h"
+#include "signal/loudness.h"
+#include "signal/real.h"
 
 #include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Which side has all slots initially. */
+enum io_thread_begin { IO_THREAD_WITH_OWNER, IO_THREAD_WITH_THREAD };
+
+enum { ENGINE_SLOTS = 2 }; /* blocks before and after the chain: one in use, one pending */
+
+/* A block from the source. */
+struct engine_input {
+    struct real_block block;
+    uint64_t read; /* frames read from the source, with this block */
+    bool ended;
+    enum status status;
+    struct failure problem;
+};
+
+/* A block from the chain. */
+struct engine_output {
+    struct real_block block;
+    uint64_t position; /* frames processed, with lead and trailing silence */
+    uint64_t read;
+    bool ended;
+};
+
+/* The state of a run. The reader thread owns the source; the writer thread owns the sink and the
+ * totals. */
+struct engine_job {
+    struct filter *chain;
+    struct source *source;
+    struct sink *sink;
+    const struct engine_run_settings *settings;
+    struct engine_totals *totals;
+    struct true_peak *true_peak;
+    struct sink *tail; /* TAIL_UNTIL: kept in memory until its end is known */
+    enum tail kind;
+    double until;
+    uint64_t known;     /* frames of the tail */
+    uint64_t most;      /* frames of the tail to try */
+    bool begun;         /* a block was read */
+    uint64_t last_loud; /* frames of the sound and its tail, to the end of the last loud block */
+
+    struct io_thread *reader; /* NULL: read in this thread */
+    struct engine_input inputs[ENGINE_SLOTS];
+    uint64_t read; /* these three: the reader's */
+    bool ended;
+    bool broken; /* reading has failed */
+
+    struct io_thread *writer; /* NULL: write in this thread */
+    struct engine_output outputs[ENGINE_SLOTS];
+    uint64_t written; /* the writer's: frames of the sound */
+    struct failure write_problem;
+    atomic_int write_status; /* enum status; after an error nothing more is written */
+};
+
+/* ---- the threads that read and write ---- */
+
+enum { POLL_MS = 50 }; /* for signals */
+
+/* A thread that works on numbered slots in turn. The owner takes a slot, uses it and gives it. */
+struct io_thread {
+    size_t slots;
+    size_t lent; /* slots that the owner had initially */
+    void (*work)(void *context, size_t slot);
+    void *context;
+    pthread_t thread;
+    bool started;
+    size_t taken; /* the owner's */
+
+    pthread_mutex_t lock;
+    pthread_cond_t given_some;
+    pthread_cond_t done_some;
+    size_t given; /* lock */
+    size_t done;  /* lock */
+    bool leave;   /* lock */
+};
+
+static void *io_thread_main(void *argument)
+{
+    struct io_thread *io_thread = argument;
+    pthread_mutex_lock(&io_thread->lock);
+    for (;;) {
+        while (io_thread->given == io_thread->done && !io_thread->leave)
+            pthread_cond_wait(&io_thread->given_some, &io_thread->lock);
+        if (io_thread->leave)
+            break;
+        size_t slot = io_thread->done % io_thread->slots;
+        pthread_mutex_unlock(&io_thread->lock);
+        io_thread->work(io_thread->context, slot);
+        pthread_mutex_lock(&io_thread->lock);
+        io_thread->done++;
+        pthread_mutex_unlock(&io_thread->lock);
+        pthread_cond_signal(&io_thread->done_some);
+        pthread_mutex_lock(&io_thread->lock);
+    }
+    pthread_mutex_unlock(&io_thread->lock);
+    return NULL;
+}
+
+/* Stop the thread after the current slot and wait for it; other slots are dropped. */
+static void io_thread_destroy(struct io_thread *io_thread)
+{
+    if (!io_thread)
+        return;
+    pthread_mutex_lock(&io_thread->lock);
+    io_thread->leave = true;
+    pthread_cond_signal(&io_thread->given_some);
+    pthread_mutex_unlock(&io_thread->lock);
+    if (io_thread->started)
+        pthread_join(io_thread->thread, NULL);
+    pthread_cond_destroy(&io_thread->given_some);
+    pthread_cond_destroy(&io_thread->done_some);
+    pthread_mutex_destroy(&io_thread->lock);
+    free(io_thread);
+}
+
+/* Errors: memory or threads. */
+static enum status io_thread_create(size_t slots, enum io_thread_begin begin,
+                                    void (*work)(void *context, size_t slot), void *context,
+                                    struct io_thread **result)
+{
+    struct io_thread *io_thread = calloc(1, sizeof *io_thread);
+    if (!io_thread)
+        return fail_memory("a thread");
+    io_thread->slots = slots;
+    io_thread->work = work;
+    io_thread->context = context;
+    io_thread->lent = begin == IO_THREAD_WITH_OWNER ? slots : 0;
+    io_thread->given = begin == IO_THREAD_WITH_THREAD ? slots : 0;
+    pthread_mutex_init(&io_thread->lock, NULL);
+    pthread_cond_init(&io_thread->given_some, NULL);
+    thread_condition_init(&io_thread->done_some);
+    io_thread->started = thread_start(&io_thread->thread, "halo file", THREAD_AS_CALLER,
+                                      io_thread_main, io_thread) == 0;
+    if (!io_thread->started) {
+        io_thread_destroy(io_thread);
+        return fail(CAUSE_NO_MEMORY, "cannot start a thread to read or write with");
+    }
+    *result = io_thread;
+    return STATUS_OK;
+}
+
+/* Wait for the next slot. STATUS_INTERRUPTED: a signal asked to stop. */
+static enum status io_thread_take(struct io_thread *io_thread, size_t *slot)
+{
+    pthread_mutex_lock(&io_thread->lock);
+    while (io_thread->done + io_thread->lent == io_thread->taken && !stop_requested()) {
+        struct timespec until = monotonic_after(POLL_MS);
+        pthread_cond_timedwait(&io_thread->done_some, &io_thread->lock, &until);
+    }
+    pthread_mutex_unlock(&io_thread->lock);
+    if (stop_requested())
+        return STATUS_INTERRUPTED;
+    *slot = io_thread->taken++ % io_thread->slots;
+    return STATUS_OK;
+}
+
+static void io_thread_give(struct io_thread *io_thread)
+{
+    pthread_mutex_lock(&io_thread->lock);
+    io_thread->given++;
+    pthread_mutex_unlock(&io_thread->lock);
+    pthread_cond_signal(&io_thread->given_some); /* who wakes would wait for the lock */
+}
+
+/* Wait until all given slots are processed. */
+static void io_thread_finish(struct io_thread *io_thread)
+{
+    pthread_mutex_lock(&io_thread->lock);
+    while (io_thread->done < io_thread->given)
+        pthread_cond_wait(&io_thread->done_some, &io_thread->lock);
+    pthread_mutex_unlock(&io_thread->lock);
+}
+
+/* ---- frames ---- */
+
+/* Frames of the sound among the `read` frames of the source. */
+static uint64_t engine_sound_frames(const struct engine_job *run, uint64_t read)
+{
+    uint64_t around = run->settings->lead + run->settings->trail;
+    return read > around ? read - around : 0;
+}
+
+/* Frames of output wanted so far. */
+static uint64_t engine_wanted(const struct engine_job *run, uint64_t read, bool ended)
+{
+    uint64_t frames = engine_sound_frames(run, read), known = run->settings->sound_frames;
+    if (run->settings->whole)
+        return !ended ? read
+                      : read + run->chain->latency + (run->kind != TAIL_NONE ? run->most : 0);
+    if (run->kind != TAIL_NONE)
+        return ended ? frames + run->most : frames;
+    return run->settings->knows_sound && frames > known ? known : frames;
+}
+
+/* The frame of the chain that is the sound's first, and the first that is written. */
+static uint64_t engine_first_of_sound(const struct engine_job *run)
+{
+    return run->chain->latency + run->settings->lead;
+}
+
+static uint64_t engine_first_written(const struct engine_job *run)
+{
+    return run->settings->whole ? 0 : engine_first_of_sound(run);
+}
+
+/* Frames of output, `all` at most, that are complete after `position` frames of the chain. */
+static uint64_t engine_frames_done(const struct engine_job *run, uint64_t position, uint64_t all)
+{
+    uint64_t skip = engine_first_written(run);
+    uint64_t out = position > skip ? position - skip : 0;
+    return out < all ? out : all;
+}
+
+/* ---- blocks from the source ---- */
+
+static enum status check_finite(const struct engine_job *run, const struct real_block *block,
+                                size_t frames)
+{
+    for (size_t c = 0; c < block->channels; c++) {
+        size_t bad = audio_find_nonfinite(block->data[c], frames);
+        if (bad == frames)
+            continue;
+        char where[32] = "a frame"; /* in the lead: which one depends on the boundary */
+        uint64_t at = run->read - frames + bad, lead = run->settings->lead;
+        if (at >= lead)
+            snprintf(where, sizeof where, "frame %llu", (unsigned long long)(at - lead + 1));
+        return fail(CAUSE_DAMAGED, "cannot filter %s: %s of channel %zu is %s", run->source->name,
+                    where, c + 1, isnan(block->data[c][bad]) ? "not a number" : "infinite");
+    }
+    return STATUS_OK;
+}
+
+/* The sum of squares of some frames of all channels, in the order of time. */
+static double engine_energy(size_t channels, const real *const *planar, size_t from, size_t frames)
+{
+    double sum = 0;
+    for (size_t c = 0; c < channels; c++)
+        for (size_t i = from; i < from + frames; i++)
+            sum += (double)planar[c][i] * (double)planar[c][i];
+    return sum;
+}
+
+static enum status read_block(struct engine_job *run, struct real_block *block)
+{
+    size_t got = 0;
+    if (!run->ended) {
+        TRY(REAL(source_read)(run->source, block->data, block->frames, &got));
+        run->read += got;
+        run->ended = got < block->frames;
+        TRY(check_finite(run, block, got));
+        if (run->settings->whole)
+            run->totals->power.in +=
+                engine_energy(block->channels, (const real *const *)block->data, 0, got);
+    }
+    block_silence(block, got, block->frames - got);
+    return STATUS_OK;
+}
+
+/* Reads the next block into inputs[slot]. On the reader thread, if any. */
+static void engine_read_input(void *context, size_t slot)
+{
+    struct engine_job *run = context;
+    struct engine_input *input = &run->inputs[slot];
+    if (run->broken)
+        return;
+    struct log_keeper before = log_keep_failure(&input->problem);
+    int64_t lap = lap_begin();
+    input->status = read_block(run, &input->block);
+    lap_end(LAP_READ, lap);
+    log_keep_again(&before);
+    input->read = run->read;
+    input->ended = run->ended;
+    run->broken = input->status != STATUS_OK;
+}
+
+/* ---- blocks to the sink, measured ---- */
+
+static enum status measure(const struct engine_job *run, const real *const *planar, size_t frames)
+{
+    double peak = run->totals->peak;
+    for (size_t c = 0; c < run->chain->outputs; c++) {
+        real highest = audio_peak(planar[c], frames);
+        if (!isfinite(highest))
+            return fail(CAUSE_OTHER,
+                        "the output for %s exceeds floating point; lower it with --gain",
+                        run->source->name);
+        peak = fmax(peak, (double)highest);
+    }
+    run->totals->peak = peak;
+    if (run->true_peak)
+        REAL(true_peak_add)(run->true_peak, planar, frames);
+    struct loudness *loudness = run->settings->loudness;
+    return loudness ? REAL(loudness_add)(loudness, planar, frames) : STATUS_OK;
+}
+
+static enum status emit_some(const struct engine_job *run, struct sink *sink, const real *const *at,
+                             size_t frames)
+{
+    int64_t lap = lap_begin();
+    TRY(measure(run, at, frames));
+    lap_end(LAP_MEASURE, lap);
+    run->totals->frames_out += frames;
+    lap = lap_begin();
+    enum status status = REAL(sink_write)(sink, at, frames);
+    lap_end(LAP_WRITE, lap);
+    return status;
+}
+
+/* A few frames at a time are still in the cache when they are written; a true peak is measured in
+ * pieces of its own. */
+static enum status emit(const struct engine_job *run, struct sink *sink, real *const *planar,
+                        size_t from, size_t frames)
+{
+    const real *at[run->chain->outputs];
+    bool at_once = sink == run->tail || run->true_peak;
+    size_t most = at_once ? frames : audio_chunk_frames(run->chain->outputs);
+    for (size_t done = 0, part; done < frames; done += part) {
+        part = frames - done < most ? frames - done : most;
+        for (size_t c = 0; c < run->chain->outputs; c++)
+            at[c] = planar[c] + from + done;
+        TRY(sink == run->tail ? REAL(sink_write)(sink, at, part) : emit_some(run, sink, at, part));
+    }
+    return STATUS_OK;
+}
+
+/* Adds the power of the frames from `first` to `end` of the chain, which are written. */
+static void measure_power(const struct engine_job *run, const struct engine_output *output,
+                          uint64_t first, uint64_t end)
+{
+    const real *const *planar = (const real *const *)output->block.data;
+    size_t channels = run->chain->outputs;
+    struct engine_power *power = &run->totals->power;
+    uint64_t start = output->position - run->chain->block, zero = engine_first_of_sound(run);
+    uint64_t sound = zero + (run->settings->knows_sound ? run->settings->sound_frames
+                                                        : engine_sound_frames(run, output->read));
+    uint64_t from = zero < first ? first : zero > end ? end : zero;
+    uint64_t to = sound < from ? from : sound > end ? end : sound;
+    power->lead += engine_energy(channels, planar, (size_t)(first - start), (size_t)(from - first));
+    power->sound += engine_energy(channels, planar, (size_t)(from - start), (size_t)(to - from));
+    if (!run->tail) /* else that part of it which is written, in engine_write_tail() */
+        power->tail += engine_energy(channels, planar, (size_t)(to - start), (size_t)(end - to));
+}
+
+/* Write the wanted frames of a block. */
+static enum status write_block(struct engine_job *run, const struct engine_output *output)
+{
+    uint64_t skip = engine_first_written(run);
+    uint64_t start = output->position - run->chain->block; /* frame skip + i is written as i */
+    uint64_t first = skip + run->written;
+    uint64_t end = skip + engine_wanted(run, output->read, output->ended);
+    if (end > output->position)
+        end = output->position;
+    if (first >= end)
+        return STATUS_OK;
+    if (run->settings->whole)
+        measure_power(run, output, first, end);
+    size_t from = (size_t)(first - start), frames = (size_t)(end - first);
+    uint64_t sound = engine_sound_frames(run, output->read) + engine_first_of_sound(run) - skip;
+    size_t before = frames;
+    if (run->tail && run->written + frames > sound)
+        before = run->written < sound ? (size_t)(sound - run->written) : 0;
+    run->written += frames;
+    TRY(emit(run, run->sink, output->block.data, from, before));
+    return emit(run, run->tail, output->block.data, from + before, frames - before);
+}
+
+/* Writes the wanted frames of outputs[slot]. On the writer thread, if any. */
+static void engine_write_output(void *context, size_t slot)
+{
+    struct engine_job *run = context;
+    if (atomic_load(&run->write_status) != STATUS_OK)
+        return;
+    struct log_keeper before = log_keep_failure(&run->write_problem);
+    enum status status = write_block(run, &run->outputs[slot]);
+    log_keep_again(&before);
+    atomic_store(&run->write_status, (int)status);
+}
+
+/* Writes the tail, once all blocks are written, up to the last frame that is not below the level.
+ */
+static enum status engine_write_tail(struct engine_job *run)
+{
+    const struct real_block *tail = REAL(sink_memory)(run->tail);
+    size_t end = 0;
+    for (size_t c = 0; c < tail->channels; c++)
+        for (size_t i = tail->frames; i > end; i--)
+            if (fabs((double)tail->data[c][i - 1]) >= run->until)
+                end = i;
+    run->totals->tail = end;
+    if (run->settings->whole)
+        run->totals->power.tail =
+            engine_energy(tail->channels, (const real *const *)tail->data, 0, end);
+    run->totals->tail_cut = run->chain->tail_unknown && end > run->known &&
+                            tail->frames - end < run->source->format.rate / 10;
+    return emit(run, run->sink, tail->data, 0, end);
+}
+
+/* ---- the run ---- */
 
 enum {
     UNKNOWN_MOST = 30, /* seconds of a tail after its known part */

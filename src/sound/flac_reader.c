@@ -1,4 +1,4 @@
-#include "sound/flac_reader.h"
+#include "sound/port_sndfile_source.h"
 
 #include "sound/port.h"
 #include "sound/sndfile_library.h"

@@ -2,11 +2,10 @@
  * not interpret. Read from one container, adjusted to what happened to the sound, and written into
  * another; what could not be kept is noted, none of it is lost without a word.
  *
- *   metadata_read.c    finds it in a file or in the head of a stream
- *   metadata_riff.c    WAV, RF64, W64; metadata_aiff.c, metadata_caf.c
- *   metadata_flac.c    FLAC and Ogg
- *   metadata_adjust.c  what a changed sound makes untrue
- *   metadata_json.c    --metadata FILE.json, and the report
+ *   metadata_read.c   finds it in a file or in the head of a stream
+ *   metadata_riff.c   WAV, RF64, W64, AIFF
+ *   metadata_caf.c, metadata_flac.c (and Ogg), metadata_id3.c
+ *   metadata_json.c   --metadata FILE.json, and the report
  *
  * Positions are frames of the sound, from 0. Text is as the file has it, which should be UTF-8.
  * Threads: one at a time. Not real-time.
@@ -22,17 +21,6 @@
 
 /* Bytes that are read of one file: more is left, with a word. */
 #define METADATA_BYTES_MOST (UINT64_C(256) << 20)
-
-/* Entries that are read of one file: each is compared with those before it. More is left, with a
- * word. */
-enum {
-    METADATA_CHUNKS_MOST = 4096,
-    METADATA_TEXTS_MOST = 4096,
-    METADATA_MARKERS_MOST = 8192,
-    METADATA_PICTURES_MOST = 1024,
-    METADATA_UNKNOWN_MOST = 4096, /* parts of lists, named as a loss */
-    METADATA_REPEATS_MOST = 4,    /* a text may be in several places, a marker has several parts */
-};
 
 /* FAMILY_RF64 and FAMILY_W64 are RIFF's chunks, written in another way: of even sizes, and with
  * long names. */
@@ -56,7 +44,7 @@ struct metadata_chunk {
     bool kept;
 };
 
-/* As Vorbis comments name them, in capitals; there may be several of a name. */
+/* Names are those of Vorbis comments, in capitals; there may be several texts of a name. */
 struct metadata_text {
     char *name;
     char *value;
@@ -116,7 +104,6 @@ struct sound_metadata {
     const char *why_without;         /* and the reason */
     bool lacks_module;               /* which ID3 tags need */
 };
-
 MUST_CHECK enum status metadata_create(struct sound_metadata **metadata);
 void metadata_destroy(struct sound_metadata *metadata); /* NULL: nothing */
 
@@ -142,18 +129,20 @@ MUST_CHECK enum status metadata_add_text(struct sound_metadata *metadata, const 
                                          size_t name_size, const void *value, size_t size);
 MUST_CHECK enum status metadata_add_picture(struct sound_metadata *metadata, const void *bytes,
                                             size_t size);
+
 /* *marker: the one of that id, which is made if there is none; beyond the most one that is not
  * kept.
  */
 MUST_CHECK enum status metadata_add_marker(struct sound_metadata *metadata, uint32_t id,
                                            struct metadata_marker **marker);
+
 /* The same, at a frame. If that id has another place, this one is a loss, and is not kept. */
 MUST_CHECK enum status metadata_place_marker(struct sound_metadata *metadata, uint32_t id,
                                              uint64_t frame, struct metadata_marker **marker);
+
 /* Note a loss; `why` is not copied. */
 MUST_CHECK enum status metadata_lose(struct sound_metadata *metadata, const char *why,
                                      const char *format, ...) __attribute__((format(printf, 3, 4)));
-MUST_CHECK enum status metadata_move(struct sound_metadata *metadata, const char *what);
 
 /* The same of what a reader leaves, of which a file may have very many. */
 extern const char metadata_damaged[], metadata_unknown[], metadata_twice[], metadata_no_module[];
@@ -165,12 +154,10 @@ MUST_CHECK enum status metadata_leave(struct sound_metadata *metadata, const cha
 MUST_CHECK enum status metadata_set(struct sound_metadata *metadata,
                                     const struct metadata_marker *marker, char **text,
                                     const void *bytes, size_t size);
-
-void metadata_remove_chunk(struct sound_metadata *metadata, size_t index);
 void metadata_remove_text(struct sound_metadata *metadata, size_t index);
 void metadata_remove_marker(struct sound_metadata *metadata, size_t index);
 
-/* ---- what became of the sound (metadata_adjust.c) ---- */
+/* ---- what became of the sound ---- */
 
 struct metadata_change {
     uint64_t start;    /* frame of the input that is the output's first */
@@ -206,29 +193,40 @@ MUST_CHECK enum status metadata_buffer_status(const struct metadata_buffer *buff
 
 /* Whether there is nothing but zeros. */
 bool metadata_is_zero(const void *bytes, size_t size);
-
 void metadata_put(struct metadata_buffer *buffer, const void *bytes, size_t size);
 void metadata_put_little(struct metadata_buffer *buffer, uint64_t value, size_t bytes);
 void metadata_put_big(struct metadata_buffer *buffer, uint64_t value, size_t bytes);
 uint64_t metadata_little(const unsigned char *bytes, size_t count);
 uint64_t metadata_big(const unsigned char *bytes, size_t count);
 
-/* What a container gets, less metadata->without; what is written of it is marked as kept. Check
- * metadata_buffer_status() then. with_texts: tags, too, which FLAC has elsewhere. */
-void metadata_write_riff(struct sound_metadata *metadata, enum metadata_family family,
-                         bool with_texts, struct metadata_buffer *buffer); /* not of AIFF or CAF */
+/* How a family of containers keeps its chunks. An id has four letters; that of W64 is a GUID. */
+struct metadata_form {
+    const char *magic; /* of the file; NULL: several */
+    /* Whether a chunk is more than the file's own structure, and worth reading. */
+    bool (*wants)(const char *id);
+    /* Adds what it says. Errors: memory. */
+    enum status (*parse)(struct sound_metadata *metadata, const char *id, bool big_endian,
+                         const unsigned char *bytes, size_t size);
+    /* What a container gets, less metadata->without; what is written of it is marked as kept. Check
+     * metadata_buffer_status() then. with_texts: tags, too, which FLAC has elsewhere. */
+    void (*write)(struct sound_metadata *metadata, enum metadata_family family, bool with_texts,
+                  struct metadata_buffer *buffer);
+};
+extern const struct metadata_form metadata_form_riff, metadata_form_w64, metadata_form_aiff,
+    metadata_form_caf;
+extern const struct metadata_form *const metadata_forms[]; /* by enum metadata_family */
+
 /* The first text of a marker, of a container that has one for each, of at most `most` bytes; or "".
  * Notes what was kept. */
 const char *metadata_marker_text(struct metadata_marker *marker, size_t most);
-void metadata_write_aiff(struct sound_metadata *metadata, bool with_texts,
-                         struct metadata_buffer *buffer);
-void metadata_write_caf(struct sound_metadata *metadata, struct metadata_buffer *buffer);
 
 /* The list of Vorbis comments, from its count on, of at most `most` bytes; and FLAC's blocks
  * besides. The first is `channel_mask`, which says what FLAC's channels are (channel_order.h); it
  * may be NULL, and so may the metadata. */
 enum { COMMENTS_MOST = (1 << 23) - 1 };
+
 #define METADATA_CHANNEL_MASK "WAVEFORMATEXTENSIBLE_CHANNEL_MASK"
+
 void metadata_write_comments(struct sound_metadata *metadata, const char *channel_mask,
                              bool with_pictures, size_t most, struct metadata_buffer *buffer);
 void metadata_write_flac(struct sound_metadata *metadata, const struct metadata_change *change,
@@ -236,7 +234,6 @@ void metadata_write_flac(struct sound_metadata *metadata, const struct metadata_
 
 /* Write all of it anew. */
 void metadata_keep_none(struct sound_metadata *metadata);
-
 enum metadata_kind metadata_kind_of(const struct metadata_chunk *chunk);
 
 /* What was not kept becomes a loss, since OUT has no place for it. Errors: memory. */
@@ -253,37 +250,25 @@ MUST_CHECK enum status metadata_conclude_late(struct sound_metadata *metadata,
  * too many in all. Errors: memory. */
 MUST_CHECK enum status metadata_copy(struct sound_metadata *metadata, struct sound_bytes *bytes,
                                      uint64_t at, uint64_t size, unsigned char **taken);
-MUST_CHECK enum status metadata_parse_riff(struct sound_metadata *metadata, const char *id,
-                                           bool big_endian, const unsigned char *bytes,
-                                           size_t size);
-MUST_CHECK enum status metadata_parse_w64(struct sound_metadata *metadata,
-                                          const unsigned char *guid, const unsigned char *bytes,
-                                          size_t size);
-MUST_CHECK enum status metadata_parse_aiff(struct sound_metadata *metadata, const char *id,
-                                           const unsigned char *bytes, size_t size);
-MUST_CHECK enum status metadata_parse_caf(struct sound_metadata *metadata, const char *id,
-                                          const unsigned char *bytes, size_t size);
-/* Whether a chunk is more than the file's own structure, and worth reading. */
+
 /* A tag of ID3v2; metadata_write_id3 writes one if `always`, or where some of it has no other
  * place. */
 MUST_CHECK enum status metadata_parse_id3(struct sound_metadata *metadata,
                                           const unsigned char *bytes, size_t size);
 void metadata_write_id3(struct sound_metadata *metadata, bool always,
                         struct metadata_buffer *buffer);
+
 /* Text in UTF-8, which takes other text for Latin-1. */
 void metadata_put_utf8(struct metadata_buffer *buffer, const char *text);
-bool metadata_wants_riff(const char *id);
-bool metadata_wants_aiff(const char *id);
-bool metadata_wants_caf(const char *id);
+
+/* Names of tags in the lists "INFO" (RIFF), "AIFF" and "CAF", which Vorbis comments name as halo
+ * does; NULL: there is none. `index`: of several ids of a name. */
+const char *metadata_name_of(const char *list, const char *id, size_t size);
+const char *metadata_id_of(const char *list, const char *name, size_t index);
 MUST_CHECK enum status metadata_read_flac(struct sound_bytes *bytes, uint64_t at,
                                           struct sound_metadata *metadata);
-/* Of an MP3, or of what has a tag as an MP3 before it. */
-MUST_CHECK enum status metadata_read_mp3(struct sound_bytes *bytes, const unsigned char head[12],
-                                         struct sound_metadata *metadata);
+
 MUST_CHECK enum status metadata_read_ogg(struct sound_bytes *bytes,
                                          struct sound_metadata *metadata);
-/* Comments from the length of the vendor's name on. */
-MUST_CHECK enum status metadata_parse_comments(struct sound_metadata *metadata,
-                                               const unsigned char *bytes, size_t size);
 
 #endif

@@ -1,6 +1,5 @@
 /* Metadata of Apple's Core Audio Format. */
 #include "sound/metadata.h"
-#include "sound/metadata_names.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@ enum {
     STRING = 12, /* bytes of an entry of the string table: id, offset */
 };
 
-bool metadata_wants_caf(const char *id)
+static bool wants_caf(const char *id)
 {
     static const char *const structure[] = {"desc", "data", "free", "pakt", "kuki", "chan", "peak"};
     for (size_t i = 0; i < sizeof structure / sizeof *structure; i++)
@@ -27,7 +26,7 @@ bool metadata_wants_caf(const char *id)
 
 /* ---- reading ---- */
 
-/* Of a marker. False: that is no frame of a sound. */
+/* Reads the frame of a marker. False: it is no frame of a sound. */
 static bool frame_of(const unsigned char *marker, uint64_t *frame)
 {
     uint64_t bits = metadata_big(marker + MARKER_FRAME, 8);
@@ -74,7 +73,7 @@ static enum status parse_markers(struct sound_metadata *metadata, const unsigned
                : metadata_leave(metadata, metadata_damaged, "the end of the markers");
 }
 
-/* From its header on, with `count` markers: their first and their last are its ends. */
+/* Reads a region from its header on. Its first and its last marker are its ends. */
 static enum status parse_region(struct sound_metadata *metadata, const unsigned char *region,
                                 uint64_t count)
 {
@@ -161,9 +160,10 @@ static enum status parse_info(struct sound_metadata *metadata, const unsigned ch
                : metadata_leave(metadata, metadata_damaged, "the end of info");
 }
 
-enum status metadata_parse_caf(struct sound_metadata *metadata, const char *id,
-                               const unsigned char *bytes, size_t size)
+static enum status parse_caf(struct sound_metadata *metadata, const char *id, bool big_endian,
+                             const unsigned char *bytes, size_t size)
 {
+    (void)big_endian;
     if (memcmp(id, "mark", 4) == 0)
         return parse_markers(metadata, bytes, size);
     if (memcmp(id, "regn", 4) == 0)
@@ -293,18 +293,22 @@ static void put_info(struct sound_metadata *metadata, struct metadata_buffer *bu
     free(pairs.bytes);
 }
 
-void metadata_write_caf(struct sound_metadata *metadata, struct metadata_buffer *buffer)
+static void write_caf(struct sound_metadata *metadata, enum metadata_family family, bool with_texts,
+                      struct metadata_buffer *buffer)
 {
     if (!(metadata->without & METADATA_MARKERS))
         put_markers(metadata, buffer);
-    if (!(metadata->without & METADATA_TAGS))
+    if (with_texts && !(metadata->without & METADATA_TAGS))
         put_info(metadata, buffer);
     for (size_t i = 0; i < metadata->chunk_count; i++) {
         struct metadata_chunk *chunk = &metadata->chunks[i];
         const struct metadata_buffer content = {.bytes = chunk->bytes, .size = chunk->size};
-        if (chunk->family != FAMILY_CAF || metadata->without & METADATA_OTHERS)
+        if (chunk->family != family || metadata->without & METADATA_OTHERS)
             continue;
         put_chunk(buffer, chunk->id, &content);
         chunk->kept = true;
     }
 }
+
+const struct metadata_form metadata_form_caf = {
+    .magic = "caff", .wants = wants_caf, .parse = parse_caf, .write = write_caf};

@@ -2,8 +2,8 @@
  * `flac --keep-foreign-metadata` stores them. RFC 9639, the Vorbis I specification, RFC 7845. */
 #include "sound/metadata.h"
 
-#include "sound/ogg_pages.h"
 #include "sound/sodium_library.h"
+#include "sound/sound_io.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +51,9 @@ static enum status parse_comment(struct sound_metadata *metadata, const char *te
     return metadata_add_text(metadata, text, name, sign + 1, value);
 }
 
-enum status metadata_parse_comments(struct sound_metadata *metadata, const unsigned char *bytes,
-                                    size_t size)
+/* `bytes` begin with the length of the vendor's name. */
+static enum status parse_comments(struct sound_metadata *metadata, const unsigned char *bytes,
+                                  size_t size)
 {
     size_t vendor = size >= 8 ? metadata_little(bytes, 4) : SIZE_MAX;
     if (size < 8 || vendor > size - 8)
@@ -157,12 +158,12 @@ static enum status parse_application(struct sound_metadata *metadata, const unsi
         return STATUS_OK;
     metadata->origin = is_riff ? FAMILY_RIFF : FAMILY_AIFF;
     size_t content = (is_riff ? metadata_little : metadata_big)(bytes + 8, 4);
-    if (!(is_riff ? metadata_wants_riff : metadata_wants_aiff)(id))
+    const struct metadata_form *form = metadata_forms[metadata->origin];
+    if (!form->wants(id))
         return STATUS_OK;
     if (content > size - 12)
         return metadata_leave(metadata, metadata_damaged, "a chunk");
-    return is_riff ? metadata_parse_riff(metadata, id, false, bytes + 12, content)
-                   : metadata_parse_aiff(metadata, id, bytes + 12, content);
+    return form->parse(metadata, id, false, bytes + 12, content);
 }
 
 static enum status parse_block(struct sound_metadata *metadata, unsigned type,
@@ -172,7 +173,7 @@ static enum status parse_block(struct sound_metadata *metadata, unsigned type,
     case BLOCK_APPLICATION:
         return parse_application(metadata, bytes, size);
     case BLOCK_COMMENTS:
-        return metadata_parse_comments(metadata, bytes, size);
+        return parse_comments(metadata, bytes, size);
     case BLOCK_PICTURE:
         return metadata_add_picture(metadata, bytes, size);
     case BLOCK_CUES:
@@ -295,10 +296,8 @@ static void put_foreign(struct sound_metadata *metadata, const struct metadata_c
     bool is_riff = metadata->origin != FAMILY_AIFF;
     const char *application = is_riff ? "riff" : "aiff";
     struct metadata_buffer chunks = {0}, head = {0}, format = {0}, data = {0};
-    if (is_riff)
-        metadata_write_riff(metadata, FAMILY_RIFF, false, &chunks);
-    else
-        metadata_write_aiff(metadata, false, &chunks);
+    enum metadata_family family = is_riff ? FAMILY_RIFF : FAMILY_AIFF;
+    metadata_forms[family]->write(metadata, family, false, &chunks);
     put_file_header(&head, &data, is_riff, chunks.size, change);
     put_format(&format, is_riff, change);
     list->buffer->failed |= chunks.failed || head.failed || format.failed || data.failed;
@@ -380,10 +379,10 @@ static enum status parse_packet(struct sound_metadata *metadata,
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (packet->size > kinds[i].size &&
             memcmp(packet->bytes, kinds[i].magic, kinds[i].size) == 0)
-            return metadata_parse_comments(metadata, packet->bytes + kinds[i].size,
-                                           packet->size - kinds[i].size);
+            return parse_comments(metadata, packet->bytes + kinds[i].size,
+                                  packet->size - kinds[i].size);
     bool is_flac = packet->size > 4 && (packet->bytes[0] & (BLOCK_LAST - 1)) == BLOCK_COMMENTS;
-    return is_flac ? metadata_parse_comments(metadata, packet->bytes + 4, packet->size - 4)
+    return is_flac ? parse_comments(metadata, packet->bytes + 4, packet->size - 4)
                    : metadata_leave(metadata, metadata_damaged, "the list of comments");
 }
 

@@ -1,8 +1,7 @@
 /* ID3 tags: where they are; what is in them is TagLib's to know, in a module of its own
  * (tag_module.cc) that is opened for files that have such a tag alone. */
-#include "sound/metadata.h"
-
 #include "base/library.h"
+#include "sound/metadata.h"
 #include "sound/tag_module.h"
 
 #include <errno.h>

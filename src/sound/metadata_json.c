@@ -19,7 +19,7 @@ static const char *reason(const struct sound_metadata *of, enum metadata_kind ki
                                                                           : why;
 }
 
-/* Of markers that were kept. */
+/* Parts of kept markers that were not kept become losses. */
 static enum status conclude_parts(struct sound_metadata *metadata, const struct sound_metadata *of,
                                   const char *why)
 {

@@ -16,53 +16,41 @@ struct walk {
     bool is_after; /* the samples were passed */
 };
 
+const struct metadata_form *const metadata_forms[] = {
+    [FAMILY_RIFF] = &metadata_form_riff, [FAMILY_RF64] = &metadata_form_riff,
+    [FAMILY_W64] = &metadata_form_w64,   [FAMILY_AIFF] = &metadata_form_aiff,
+    [FAMILY_CAF] = &metadata_form_caf,
+};
+
 static enum metadata_family family_of(const struct chunk_layout *layout)
 {
-    return strcmp(layout->magic, "FORM") == 0   ? FAMILY_AIFF
-           : strcmp(layout->magic, "riff") == 0 ? FAMILY_W64
-           : strcmp(layout->magic, "caff") == 0 ? FAMILY_CAF
-                                                : FAMILY_RIFF;
+    for (enum metadata_family i = FAMILY_W64; i <= FAMILY_CAF; i++)
+        if (strcmp(metadata_forms[i]->magic, layout->magic) == 0)
+            return i;
+    return FAMILY_RIFF;
 }
 
-static bool wants(const struct walk *walk, const unsigned char *id)
+static bool wants(const struct walk *walk, const struct sound_chunk *chunk)
 {
-    const char *letters = (const char *)id;
-    switch (walk->family) {
-    case FAMILY_AIFF:
-        return metadata_wants_aiff(letters);
-    case FAMILY_CAF:
-        return metadata_wants_caf(letters);
-    default:
-        return metadata_wants_riff(letters);
-    }
+    return metadata_forms[walk->family]->wants((const char *)chunk->id);
 }
 
 static enum status parse_chunk(struct walk *walk, const struct sound_chunk *chunk)
 {
-    const unsigned char *id = chunk->id;
-    const char *letters = (const char *)id;
     unsigned char *bytes;
-    if (!wants(walk, id))
+    if (!wants(walk, chunk))
         return STATUS_OK;
     TRY(metadata_copy(walk->metadata, walk->chunks.bytes, chunk->content, chunk->size, &bytes));
     if (!bytes)
         return STATUS_OK;
-    enum status status = STATUS_OK;
-    size_t count = (size_t)chunk->size;
-    if (walk->family == FAMILY_AIFF)
-        status = metadata_parse_aiff(walk->metadata, letters, bytes, count);
-    else if (walk->family == FAMILY_CAF)
-        status = metadata_parse_caf(walk->metadata, letters, bytes, count);
-    else if (walk->family == FAMILY_W64)
-        status = metadata_parse_w64(walk->metadata, id, bytes, count);
-    else
-        status = metadata_parse_riff(walk->metadata, letters, walk->chunks.layout->big_endian,
-                                     bytes, count);
+    enum status status = metadata_forms[walk->family]->parse(
+        walk->metadata, (const char *)chunk->id, walk->chunks.layout->big_endian, bytes,
+        (size_t)chunk->size);
     free(bytes);
     return status;
 }
 
-/* What is left at the end is no chunk; and a file may say that it goes on. */
+/* Bytes that are left at the end are no chunk. A file may claim to go on. */
 static enum status end_walk(struct walk *walk)
 {
     const struct chunk_layout *layout = walk->chunks.layout;
@@ -97,7 +85,7 @@ static enum status walk_chunks(struct walk *walk)
         walk->is_after |= chunk.is_data;
         /* The last chunk of a stream may claim any size. */
         if (chunk.is_absurd || chunk.size > walk->chunks.bytes->size - chunk.content) {
-            walk->metadata->cut |= wants(walk, chunk.id);
+            walk->metadata->cut |= wants(walk, &chunk);
             return STATUS_OK;
         }
         TRY(parse_chunk(walk, &chunk));
@@ -118,7 +106,7 @@ enum status metadata_remove_unplaced(struct sound_metadata *metadata)
     return STATUS_OK;
 }
 
-/* Between its header and its samples, and behind them. */
+/* AU has text between its header and its samples. */
 static enum status read_au(struct sound_bytes *bytes, struct sound_metadata *metadata)
 {
     enum { HEADER = 24 };
@@ -162,6 +150,46 @@ static enum status name_tags_at_end(struct sound_bytes *bytes, bool read,
     return STATUS_OK;
 }
 
+/* ---- ID3 tags at the beginning or the end of a file: MP3, and FLAC behind one ---- */
+
+enum { ID3_HEADER = 10, ID3_FOOTER = 0x10, ID3V1 = 128 };
+
+/* The size of the tag at the beginning; 0: there is none. */
+static uint64_t front_size(const unsigned char head[ID3_HEADER])
+{
+    uint64_t size = 0;
+    if (memcmp(head, "ID3", 3) != 0)
+        return 0;
+    for (size_t i = 6; i < ID3_HEADER; i++)
+        size = size << 7 | (head[i] & 0x7F);
+    return size + ID3_HEADER + (head[5] & ID3_FOOTER ? ID3_HEADER : 0);
+}
+
+static enum status read_mp3(struct sound_bytes *bytes, const unsigned char head[12],
+                            struct sound_metadata *metadata)
+{
+    uint64_t front = front_size(head);
+    unsigned char *taken, magic[4], tail[ID3V1];
+    if (front == 0 && (head[0] != 0xFF || (head[1] & 0xE0) != 0xE0))
+        return STATUS_OK;
+    TRY(metadata_copy(metadata, bytes, 0, front, &taken));
+    enum status status = STATUS_OK;
+    if (taken && front > 0)
+        status = metadata_parse_id3(metadata, taken, (size_t)front);
+    free(taken);
+    bool is_flac =
+        sound_bytes_read(bytes, front, magic, sizeof magic) && memcmp(magic, "fLaC", 4) == 0;
+    if (status == STATUS_OK && is_flac)
+        return metadata_read_flac(bytes, front + 4, metadata);
+    bool has_tail = front == 0 && bytes->fd >= 0 && bytes->size > ID3V1 &&
+                    sound_bytes_read(bytes, bytes->size - ID3V1, tail, sizeof tail) &&
+                    memcmp(tail, "TAG", 3) == 0;
+    return status == STATUS_OK && has_tail ? metadata_parse_id3(metadata, tail, sizeof tail)
+                                           : status;
+}
+
+/* ---- any file ---- */
+
 enum status metadata_read(struct sound_bytes *bytes, struct sound_metadata *metadata)
 {
     unsigned char head[12];
@@ -185,7 +213,7 @@ enum status metadata_read(struct sound_bytes *bytes, struct sound_metadata *meta
         status = read_au(bytes, metadata);
     } else {
         bool has_tag = memcmp(head, "ID3", 3) == 0;
-        status = metadata_read_mp3(bytes, head, metadata);
+        status = read_mp3(bytes, head, metadata);
         if (status == STATUS_OK && (has_tag || head[0] == 0xFF))
             status = name_tags_at_end(bytes, true, metadata);
     }

@@ -150,6 +150,14 @@ bool sink_puts_metadata_after(const struct sink_settings *settings);
  * writing, reading, memory. */
 MUST_CHECK enum status sink_put_metadata(struct sink *sink, struct sound_metadata *metadata);
 
+/* Replace *chunks by those to follow the samples of a file that has `size` bytes by now; none, and
+ * nothing is marked as kept, where a size of 32 bits would not hold them. Errors: memory, a
+ * library.
+ */
+MUST_CHECK enum status sink_metadata_plan_after(struct sound_metadata *metadata, int container,
+                                                bool is_rf64, uint64_t size,
+                                                struct metadata_buffer *chunks);
+
 /* Sound in memory: the source reads `block` (not owned), the sink keeps a growing copy. */
 MUST_CHECK enum status source_open_memory(const struct block *block, uint32_t rate,
                                           struct source **source);

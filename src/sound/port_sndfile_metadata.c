@@ -1,8 +1,7 @@
-/* What surrounds the samples of a sound file. A file of its own: plugins, which need none of it,
- * are linked without its libraries. */
+/* What surrounds the samples of a sound file. A file of its own: plugins and libhalo, which need
+ * none of it, are linked without its libraries (tests/library_symbols.sh). */
 #include "base/stop.h"
 #include "sound/port_sndfile_source.h"
-#include "sound/sink_metadata.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -66,16 +65,16 @@ enum status source_read_metadata(struct source *source)
     return STATUS_OK;
 }
 
-enum { AFTER_MOST = 1 << 24, PART = 1 << 16 }; /* bytes that are read after the samples */
+enum { AFTER_MOST = 1 << 24, AFTER_PART = 1 << 16 }; /* bytes that are read after the samples */
 
 static enum status read_into(struct sound_source *sound, struct metadata_buffer *buffer,
                              uint64_t count)
 {
-    unsigned char *part = malloc(PART);
+    unsigned char *part = malloc(AFTER_PART);
     if (!part)
         return fail_memory("tags");
-    for (size_t got = PART; count > 0 && got == PART && !buffer->failed; count -= got) {
-        got = fread(part, 1, count < PART ? (size_t)count : PART, sound->stream);
+    for (size_t got = AFTER_PART; count > 0 && got == AFTER_PART && !buffer->failed; count -= got) {
+        got = fread(part, 1, count < AFTER_PART ? (size_t)count : AFTER_PART, sound->stream);
         metadata_put(buffer, part, got);
     }
     free(part);
@@ -92,7 +91,8 @@ static enum status read_after(struct sound_source *sound, struct metadata_buffer
     const struct sound_io *io = &sound->io;
     uint64_t passed = (uint64_t)io->passed, next = sound->next;
     uint64_t most = sound->end - next < AFTER_MOST ? sound->end - next : AFTER_MOST;
-    bool ends_early = passed < next && next - passed >= PART; /* more than padding is missing */
+    bool ends_early =
+        passed < next && next - passed >= AFTER_PART; /* more than padding is missing */
     if (ends_early || (passed > next && passed > STREAM_HEAD))
         return STATUS_OK;
     if (passed < next) {

@@ -3,19 +3,275 @@
 #include "base/plural.h"
 #include "base/simd.h"
 #include "base/stop.h"
-#include "sound/port_sndfile_parts.h"
 #include "sound/sndfile_library.h"
 
+#include <errno.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* Of all that was read. */
+/* ---- parts, read by several threads ---- */
+
+enum {
+    PIECE = 1 << 17, /* samples that a worker reads at a time: they stay in its cache */
+    LEAST = 1 << 20, /* samples: each worker parses the header for itself */
+};
+
+/* A worker's. */
+struct part {
+    struct sound_io io;
+    SNDFILE *file;
+    void *interleaved; /* PIECE samples, in double precision at most */
+};
+
+struct parts_job {
+    const struct sound_source *sound;
+    double *const *rows;
+    size_t frames;
+    size_t piece;       /* frames */
+    bool is_single;     /* single precision holds the samples */
+    struct part *parts; /* [worker] */
+    atomic_bool failed;
+};
+
+/* libsndfile converts these samples exactly. */
+static bool fits_single(int format)
+{
+    int samples = format & SF_FORMAT_SUBMASK;
+    return samples == SF_FORMAT_FLOAT || samples == SF_FORMAT_PCM_16 || samples == SF_FORMAT_PCM_24;
+}
+
+/* Files that are read otherwise than by their header have a limit, or begin elsewhere. */
+static bool may_be_parted(const struct sound_source *sound, size_t frames)
+{
+    const struct source *source = &sound->source;
+    return source->workers && source->seekable && !sound->stream && !sound->flac &&
+           sound->io.origin == 0 && sound->limit == FRAMES_UNKNOWN &&
+           source->frames != FRAMES_UNKNOWN && sound_format_bytes(source->traits.format) > 0 &&
+           source->format.channels <= PIECE && frames >= LEAST / source->format.channels &&
+           frames <= (uint64_t)(source->frames - sound->position);
+}
+
+static bool open_part(const struct parts_job *job, struct part *part)
+{
+    const struct source *source = &job->sound->source;
+    SF_INFO info = {0};
+    if (part->file)
+        return true;
+    sound_io_begin_beside(&part->io, &job->sound->io);
+    part->file = sound_io_open(&part->io, SFM_READ, &info);
+    part->interleaved =
+        audio_alloc_unset_in_double(job->is_single ? PIECE / 2 : PIECE); /* floats or doubles */
+    return part->file && part->interleaved && !part->io.error &&
+           info.format == source->traits.format && info.frames == source->frames &&
+           (size_t)info.channels == source->format.channels;
+}
+
+static bool read_piece(const struct parts_job *job, struct part *part, size_t from, size_t frames)
+{
+    size_t channels = job->sound->source.format.channels;
+    sf_count_t at = (sf_count_t)job->sound->position + (sf_count_t)from, count = (sf_count_t)frames;
+    if (!open_part(job, part) || sf_seek(part->file, at, SEEK_SET) != at)
+        return false;
+    sf_count_t got = job->is_single ? sf_readf_float(part->file, part->interleaved, count)
+                                    : sf_readf_double(part->file, part->interleaved, count);
+    if (got != count || part->io.error)
+        return false;
+    if (job->is_single)
+        audio_deinterleave_widened(part->interleaved, channels, frames, job->rows, from);
+    else
+        audio_deinterleave_in_double(part->interleaved, channels, frames, job->rows, from);
+    return true;
+}
+
+static void take_piece(void *context, size_t piece, size_t worker)
+{
+    struct parts_job *job = context;
+    size_t from = piece * job->piece, left = job->frames - from;
+    if (!job->failed &&
+        !read_piece(job, &job->parts[worker], from, left < job->piece ? left : job->piece))
+        job->failed = true;
+}
+
+static bool sound_parts_read(const struct sound_source *sound, double *const *rows, size_t frames)
+{
+    struct workers *workers = sound->source.workers;
+    if (!may_be_parted(sound, frames))
+        return false;
+    struct parts_job job = {.sound = sound,
+                            .rows = rows,
+                            .frames = frames,
+                            .piece = PIECE / sound->source.format.channels,
+                            .is_single = fits_single(sound->source.traits.format),
+                            .parts = calloc(workers_count(workers), sizeof *job.parts)};
+    if (!job.parts)
+        return false;
+    workers_run(workers, (frames + job.piece - 1) / job.piece, take_piece, &job);
+    for (size_t w = 0; w < workers_count(workers); w++) {
+        if (job.parts[w].file)
+            sf_close(job.parts[w].file);
+        free(job.parts[w].interleaved);
+    }
+    free(job.parts);
+    return !job.failed && !stop_requested();
+}
+
+/* ---- damage: what is missing ---- */
+
+static const char cure[] = "use --allow-truncated to go on without it";
+
+enum status sound_source_judge_missing(struct sound_source *sound, uint64_t frames,
+                                       uint64_t missing)
+{
+    const struct ogg_pages *pages = &sound->io.pages;
+    bool is_all = sound->io.is_ogg && pages->has_ended && pages->damages == 0;
+    const char *name = sound->source.name, *how = is_all ? "damaged" : "truncated";
+    char text[128];
+    if (frames > 0 && missing > 0)
+        snprintf(text, sizeof text, "its header says %" PRIu64 " frame%s, %" PRIu64 " %s missing",
+                 frames, plural_s(frames), missing, plural_are(missing));
+    else if (missing > 0)
+        snprintf(text, sizeof text, "%" PRIu64 " byte%s %s missing", missing, plural_s(missing),
+                 plural_are(missing));
+    else
+        snprintf(text, sizeof text, "its end is missing");
+    if (!sound->allow_truncated)
+        return fail(CAUSE_DAMAGED, "%s is %s: %s; use --allow-truncated to render the rest", name,
+                    how, text);
+    if (!sound->reported_missing)
+        warning("%s is %s: %s", name, how, text);
+    sound->reported_missing = true;
+    return STATUS_OK;
+}
+
+/* ---- damage of a FLAC ---- */
+
+static enum status refuse_flac(struct sound_source *sound, const struct flac_damage *damage)
+{
+    const char *name = sound->source.name;
+    if (damage->is_cut)
+        return sound_source_judge_missing(sound, 0, 0);
+    if (damage->is_sum)
+        return fail(CAUSE_DAMAGED,
+                    "%s is damaged: its samples do not have the MD5 sum that its header gives; use "
+                    "--allow-truncated to take them as they are",
+                    name);
+    if (damage->is_format)
+        return fail(
+            CAUSE_DAMAGED,
+            "%s is damaged: its frames have another rate, or other channels, bits or number, "
+            "than its header gives",
+            name);
+    return fail(CAUSE_DAMAGED, "%s is damaged at frame %" PRId64 ", by its checksums; %s", name,
+                damage->at, cure);
+}
+
+/* A warning that names the damage of a FLAC that was read. */
+static void sound_source_report_damage(const struct sound_source *sound)
+{
+    if (!sound->flac || !sound->allow_truncated)
+        return;
+    struct flac_damage damage = flac_reader_damage(sound->flac);
+    const char *name = sound->source.name;
+    uint64_t lost = (uint64_t)damage.lost;
+    if (damage.is_cut)
+        warning("%s is truncated: its end is missing", name);
+    else if (damage.is_sum)
+        warning("%s is damaged: its samples do not have the MD5 sum that its header gives", name);
+    else if (damage.at >= 0 && (lost > 0 || !sound->reported_missing))
+        warning("%s is damaged from frame %" PRId64 " on: %" PRIu64 " frame%s %s silent", name,
+                damage.at, lost, plural_s(lost), plural_are(lost));
+}
+
+/* ---- damage of an Ogg ---- */
+
+enum { PLACE = 128 };
+
+/* The seconds of the damage, if the pages beside it have positions. */
+static const char *place_of(const struct sound_source *sound, char text[PLACE])
+{
+    const struct ogg_pages *pages = &sound->io.pages;
+    int format = sound->source.traits.format;
+    bool is_opus = (format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS;
+    double rate = is_opus ? 48000 : sound->source.format.rate;
+    size_t size = (size_t)snprintf(text, PLACE, "from byte %" PRIu64 " on", pages->damaged_at);
+    if (rate > 0)
+        size += (size_t)snprintf(text + size, PLACE - size, " (from %.2f s",
+                                 (double)pages->before / rate);
+    if (rate > 0 && pages->after >= 0)
+        size +=
+            (size_t)snprintf(text + size, PLACE - size, " to %.2f s", (double)pages->after / rate);
+    if (rate > 0)
+        snprintf(text + size, PLACE - size, ")");
+    return text;
+}
+
+static enum status judge_pages(const struct sound_source *sound)
+{
+    const struct ogg_pages *pages = &sound->io.pages;
+    const char *name = sound->source.name;
+    char place[PLACE], more[64] = "";
+    const char *what =
+        pages->damaged_bytes > 0 ? "pages have wrong checksums" : "pages are missing";
+    if (!sound->allow_truncated)
+        return fail(CAUSE_DAMAGED, "%s is damaged: %s %s; %s", name, what, place_of(sound, place),
+                    cure);
+    if (pages->damages > 1)
+        snprintf(more, sizeof more, ", and at %" PRIu64 " more place%s", pages->damages - 1,
+                 plural_s(pages->damages - 1));
+    warning("%s is damaged: %s %s%s; their sound is left out", name, what, place_of(sound, place),
+            more);
+    return STATUS_OK;
+}
+
+static enum status refuse_chain(const struct sound_source *sound)
+{
+    if (!sound->allow_truncated)
+        return fail(CAUSE_UNSUPPORTED,
+                    "cannot read all of %s: it is a chain of Ogg streams, of which only the first "
+                    "can be read; use --allow-truncated to render that one",
+                    sound->source.name);
+    warning("%s is a chain of Ogg streams, of which only the first is read", sound->source.name);
+    return STATUS_OK;
+}
+
+enum status sound_source_check_ogg(struct sound_source *sound)
+{
+    struct sound_io *io = &sound->io;
+    sound_io_read_pages(io);
+    if (!io->is_ogg || io->error)
+        return STATUS_OK;
+    if (io->pages.damages > 0)
+        TRY(judge_pages(sound));
+    if (io->pages.is_chain)
+        return refuse_chain(sound);
+    if (io->pages.begins_late) /* as what was recorded from a server does */
+        warning("%s begins late: pages before its first samples are missing", sound->source.name);
+    return io->pages.has_ended ? STATUS_OK : sound_source_judge_missing(sound, 0, 0);
+}
+
+/* ---- damage of any sound ---- */
+
+static enum status sound_source_check(struct sound_source *sound)
+{
+    if (sound->allow_truncated)
+        return STATUS_OK;
+    if (sound->stream && sound->io.pages.damages > 0)
+        return judge_pages(sound);
+    struct flac_damage damage = {.at = -1};
+    if (sound->flac)
+        damage = flac_reader_damage(sound->flac);
+    return damage.at >= 0 ? refuse_flac(sound, &damage) : STATUS_OK;
+}
+
+/* ---- reading ---- */
+
+/* Notes if single precision holds even the largest sample inexactly. */
 static void note_too_small(const struct sound_source *sound)
 {
     double largest = sound->narrowed.largest;
@@ -38,7 +294,7 @@ static void sound_source_close(struct source *source)
     if (sound->stream && sound->stream != stdin)
         fclose(sound->stream);
     sound_io_free(&sound->io);
-    sound_traits_free(&source->traits);
+    metadata_destroy(source->traits.metadata);
     free(sound->interleaved);
     free(sound->path);
     free(sound);
@@ -98,7 +354,7 @@ static enum status end_early(struct sound_source *sound)
                    : STATUS_OK;
 }
 
-/* In place, from double to single precision. What that does not hold would become infinite. */
+/* Converts in place from double to single precision. Larger samples would become infinite. */
 static void narrow(void *samples, size_t count, struct narrowed *narrowed)
 {
     char *bytes = samples;
@@ -146,7 +402,7 @@ static sf_count_t read_frames(struct sound_source *sound, bool single, size_t fr
                            : sf_readf_float(sound->file, sound->interleaved, (sf_count_t)frames);
 }
 
-/* What is read to: one of them. */
+/* Rows to read into: one of these two. */
 struct planar_rows {
     float *const *single;
     double *const *in_double;

@@ -1,12 +1,10 @@
 /* A sound file or stream as a source: port_sndfile_source.c reads it, port_sndfile_open.c opens it.
  * port_sndfile_metadata.c reads what surrounds the samples. Private to them. Threads: one at a
- * time.
- */
+ * time. */
 #ifndef HALO_PORT_SNDFILE_SOURCE_H
 #define HALO_PORT_SNDFILE_SOURCE_H
 
 #include "sound/channel_order.h"
-#include "sound/flac_reader.h"
 #include "sound/port.h"
 #include "sound/sound_io.h"
 
@@ -43,7 +41,6 @@ struct sound_source {
     size_t chunk;      /* frames; 0: not read yet */
     void *interleaved; /* floats, or doubles if asked for */
 };
-
 extern const struct source_kind sound_source_kind;
 
 /* Its header says `frames`, of which `missing` are; 0 frames: as many bytes are; 0: its end is.
@@ -51,26 +48,44 @@ extern const struct source_kind sound_source_kind;
 MUST_CHECK enum status sound_source_judge_missing(struct sound_source *sound, uint64_t frames,
                                                   uint64_t missing);
 
-/* Of a file whose header leaves its length open (CLAIM_OPEN), before libsndfile opens it: shows it
- * the right size. Sets claim->end, and sound->layout where chunks follow the samples. Errors are in
- * `bytes`. */
-void sound_source_show_size(struct sound_source *sound, struct sound_bytes *bytes,
-                            struct sound_claim *claim);
-
-/* The same of a stream that begins so, and goes on from there; all that is read of it is read again
- * by sound->io. Errors: memory. */
-MUST_CHECK enum status sound_source_show_stream_size(struct sound_source *sound,
-                                                     const unsigned char start[12]);
-
-/* What was read so far has the checksums of its pages or frames. Errors: unless damage is allowed.
- */
-MUST_CHECK enum status sound_source_check(struct sound_source *sound);
-
 /* All of an Ogg, which is read to its end: whether its pages are right, its end is there, and it is
  * one sound. Errors: unless that is allowed; that of io->error is the caller's to report. */
 MUST_CHECK enum status sound_source_check_ogg(struct sound_source *sound);
 
-/* A warning that names the damage of a FLAC that was read. */
-void sound_source_report_damage(const struct sound_source *sound);
+/* ---- FLAC (flac_reader.c) ---- */
+
+/* FLAC by libFLAC itself, which checks more than libsndfile asks it for: the checksum of each
+ * frame, and the MD5 of all samples where a sound is read from its first frame to its last one. RFC
+ * 9639. Frames that are damaged or missing are silent, so that what follows keeps its place. */
+struct flac_reader;
+
+/* Whether these bytes of the beginning are a FLAC's, or an ID3 tag's, whose end `*next` is: there
+ * the same is asked again. */
+bool flac_reader_knows(const unsigned char *head, size_t size, uint64_t *next);
+
+/* Read `io` from its beginning; it must outlive the reader. Sets all of `info`; frames is
+ * FRAMES_UNKNOWN where the header does not say. Errors: io->error; or the line is the caller's:
+ * io->open_problem. NULL: it failed. */
+struct flac_reader *flac_reader_open(struct sound_io *io, SF_INFO *info);
+
+/* The next frames, interleaved: floats, or doubles. Fewer: the end, damage (below) or io->error. */
+sf_count_t flac_reader_read(struct flac_reader *reader, size_t frames, float *single,
+                            double *in_double);
+
+/* Files only. False: see io->error; 0: it is damaged. */
+MUST_CHECK bool flac_reader_seek(struct flac_reader *reader, int64_t frame);
+
+struct flac_damage {
+    int64_t at;     /* the first frame that is damaged or missing; -1: none is */
+    int64_t lost;   /* frames that are silent, or that are missing at the end */
+    bool is_cut;    /* the last one, of a sound whose header does not say how many there are */
+    bool is_sum;    /* each frame is right, but their MD5 is not */
+    bool is_format; /* the header gives another rate, or other channels, bits or number of frames */
+};
+
+/* The damage of all that was read so far. Where the header says how many frames there are, a last
+ * one that is cut short is no damage, but missing. */
+struct flac_damage flac_reader_damage(const struct flac_reader *reader);
+void flac_reader_close(struct flac_reader *reader);
 
 #endif

@@ -25,7 +25,7 @@ struct raw_layout {
     uint64_t most;                   /* bytes to read; 0: all */
 };
 
-/* By any name, ignoring case; or NULL. */
+/* The format of a name, ignoring case; or NULL. */
 const struct raw_format *raw_format_named(const char *name);
 
 /* All names for messages: "S8, S16_LE, ...". */

@@ -59,7 +59,7 @@ struct chunk_layout {
 
 enum { SOUND_CHUNKS_MAGIC = 12 }; /* bytes of a file that tell its kind */
 
-/* By these; NULL: none of them. */
+/* The layout of a file that begins with these bytes. NULL: it is not made of such chunks. */
 const struct chunk_layout *sound_chunks_layout(const unsigned char head[SOUND_CHUNKS_MAGIC]);
 
 enum { CHUNK_ID = 16 }; /* four letters and zeros, or a GUID */
@@ -84,7 +84,8 @@ struct sound_chunks {
     bool is_described; /* the chunks so far say all that is needed to read the samples */
 };
 
-/* From the first chunk on; sets bytes->big_endian. False: they are no such file. */
+/* Begin a walk at the first chunk; sets bytes->big_endian. False: the file is not made of chunks.
+ */
 bool sound_chunks_begin(struct sound_bytes *bytes, struct sound_chunks *chunks);
 
 /* The next chunk. False: there is none. */

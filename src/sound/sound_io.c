@@ -6,12 +6,266 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- the pages of an Ogg ---- */
+
+static void add_damage(struct ogg_pages *pages, uint64_t at, uint64_t bytes)
+{
+    if (pages->damages++ > 0)
+        return;
+    pages->damaged_at = at;
+    pages->damaged_bytes = bytes;
+    pages->after = -1;
+}
+
+/* Whether the page is the next one of its stream. */
+static bool is_next(struct ogg_pages *pages, const ogg_page *page)
+{
+    int serial = ogg_page_serialno(page);
+    long number = ogg_page_pageno(page);
+    size_t i = 0;
+    while (i < pages->streams && pages->next[i].serial != serial)
+        i++;
+    if (i == pages->streams && i < OGG_STREAMS_MOST)
+        pages->next[pages->streams++] = (struct ogg_next){.serial = serial, .page = number};
+    if (i == OGG_STREAMS_MOST)
+        return true;
+    bool is = pages->next[i].page == number;
+    pages->next[i].page = number + 1;
+    return is;
+}
+
+static void add_page(struct ogg_pages *pages, const ogg_page *page, uint64_t size)
+{
+    bool is_first = ogg_page_bos(page);
+    pages->is_chain |= is_first && pages->has_headers;
+    if (pages->is_chain)
+        return;
+    int64_t granule = ogg_page_granulepos(page);
+    bool is_there = is_next(pages, page);
+    if (pages->skipped > 0)
+        add_damage(pages, pages->at - pages->skipped, pages->skipped);
+    else if (!is_there && pages->has_samples)
+        add_damage(pages, pages->at, 0);
+    pages->begins_late |= !is_there && !pages->has_samples;
+    if (granule > 0) {
+        pages->granules[1] = pages->granules[0];
+        pages->granules[0] = granule;
+    }
+    if (granule > 0 && pages->damages == 0)
+        pages->before = granule;
+    if (granule > 0 && pages->damages > 0 && pages->after < 0)
+        pages->after = granule;
+    pages->has_headers |= !is_first;
+    pages->has_samples |= granule > 0;
+    pages->has_ended = ogg_page_eos(page);
+    pages->skipped = 0;
+    pages->at += size;
+}
+
+static void take_pages(struct ogg_pages *pages)
+{
+    ogg_page page;
+    long step;
+    while ((step = ogg_sync_pageseek(&pages->sync, &page)) != 0) {
+        if (step > 0) {
+            add_page(pages, &page, (uint64_t)step);
+        } else {
+            pages->skipped += (uint64_t)-step;
+            pages->at += (uint64_t)-step;
+        }
+    }
+}
+
+/* Errors are in pages->failed. */
+static void ogg_pages_feed(struct ogg_pages *pages, const void *bytes, size_t count)
+{
+    char *room = pages->failed || count == 0 ? NULL : ogg_sync_buffer(&pages->sync, (long)count);
+    pages->failed |= !room && count > 0;
+    if (!room)
+        return;
+    memcpy(room, bytes, count);
+    (void)ogg_sync_wrote(&pages->sync, (long)count);
+    take_pages(pages);
+}
+
+/* No byte follows. */
+static void ogg_pages_end(struct ogg_pages *pages)
+{
+    uint64_t left = (uint64_t)(pages->sync.fill - pages->sync.returned);
+    pages->skipped += left;
+    pages->at += left;
+    pages->sync.returned = pages->sync.fill;
+}
+
+static void ogg_pages_free(struct ogg_pages *pages)
+{
+    if (pages->sync.data)
+        ogg_sync_clear(&pages->sync);
+    pages->sync = (ogg_sync_state){0};
+}
+
+/* ---- files whose samples have no stated end ---- */
+
+enum {
+    HELD_MOST = 1 << 24, /* bytes of chunks */
+    CHUNKS_MOST = 64,    /* samples may look like very many */
+    PART = 1 << 14,
+    ID = 4,
+    HEADER = 8,
+};
+
+enum chunks_there { NO, PERHAPS, YES };
+
+static bool is_text(const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i] < ' ' || bytes[i] > '~')
+            return false;
+    return true;
+}
+
+/* The first of them begins so: what programs write after samples. */
+static const char known[][ID + 1] = {
+    "LIST", "id3 ", "ID3 ", "bext", "cue ", "smpl", "inst", "iXML", "acid", "cart", "levl", "PEAK",
+    "fact", "JUNK", "junk", "PAD ", "FLLR", "FILL", "axml", "bxml", "chna", "_PMX", "plst", "DISP",
+    "umid", "strc", "afsp", "clm ", "elm1", "R64M", "MD5 ", "dbmd", "ubxt",
+    /* AIFF */
+    "NAME", "AUTH", "(c) ", "ANNO", "COMT", "MARK", "INST", "MIDI", "AESD", "APPL", "CHAN"};
+enum { KNOWN = sizeof known / sizeof *known };
+
+static bool begins_known(const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < KNOWN; i++)
+        if (memcmp(known[i], bytes, count) == 0)
+            return true;
+    return false;
+}
+
+/* Whether these bytes are chunks up to the end of the stream, as far as is known. any: the first of
+ * them, too, has any name. */
+static enum chunks_there are_chunks(const struct open_end *end, const unsigned char *bytes,
+                                    size_t size, bool any)
+{
+    size_t at = 0;
+    bool is_padded = false;
+    for (int chunks = 0; at < size; chunks++) {
+        size_t left = size - at, part = left < ID ? left : ID;
+        if (!(at == 0 && !any ? begins_known : is_text)(bytes + at, part))
+            return NO;
+        if (left < HEADER)
+            return end->ended ? NO : PERHAPS;
+        uint64_t content = (end->big_endian ? metadata_big : metadata_little)(bytes + at + ID, 4);
+        is_padded = content & 1;
+        at += HEADER + (size_t)content + is_padded;
+        if (at > HELD_MOST || chunks == CHUNKS_MOST)
+            return NO;
+    }
+    if (!end->ended)
+        return PERHAPS;
+    return at == size || (is_padded && at == size + 1) ? YES : NO;
+}
+
+/* Moves end->samples up to where chunks may begin. Their first letter decides at most places of
+ * what may be gigabytes. */
+static void find_chunks(struct open_end *end)
+{
+    const struct metadata_buffer *held = &end->held;
+    size_t at = end->samples + ((end->samples & 1) != end->is_odd);
+    enum chunks_there answer = NO;
+    bool is_first[UCHAR_MAX + 1] = {false};
+    for (size_t i = 0; i < KNOWN; i++)
+        is_first[(unsigned char)*known[i]] = true;
+    for (; at < held->size; at += 2) {
+        bool any = at == 0 && end->may_begin;
+        if (!any && !is_first[held->bytes[at]])
+            continue;
+        answer = are_chunks(end, held->bytes + at, held->size - at, any);
+        if (answer != NO)
+            break;
+        end->may_begin = false;
+    }
+    end->samples = at < held->size ? at : held->size;
+    end->has_chunks = answer == YES;
+}
+
+static void read_more(struct open_end *end, FILE *stream, size_t count)
+{
+    unsigned char part[PART];
+    struct metadata_buffer *held = &end->held;
+    if (end->first > 0) {
+        held->size -= end->first;
+        memmove(held->bytes, held->bytes + end->first, held->size);
+        end->is_odd ^= end->first & 1;
+        end->samples -= end->first;
+        end->first = 0;
+    }
+    count = count < sizeof part ? count : sizeof part;
+    size_t got = fread(part, 1, count, stream);
+    metadata_put(held, part, got);
+    end->ended = got < count;
+}
+
+static size_t pass_on(struct open_end *end, unsigned char *bytes, size_t count)
+{
+    size_t ready = end->samples - end->first, part = ready < count ? ready : count;
+    if (part > 0)
+        memcpy(bytes, end->held.bytes + end->first, part);
+    end->first += part;
+    return part;
+}
+
+/* Reads like fread() of single bytes, without the chunks at the end. Memory: end->held.failed. */
+static size_t open_end_read(struct open_end *end, FILE *stream, unsigned char *bytes, size_t count)
+{
+    if (!end->is_sought)
+        return fread(bytes, 1, count, stream);
+    size_t done = pass_on(end, bytes, count);
+    while (done < count && !end->ended && !end->held.failed) {
+        read_more(end, stream, count - done);
+        find_chunks(end);
+        done += pass_on(end, bytes + done, count - done);
+    }
+    return done;
+}
+
+struct sound_bytes open_end_chunks(const struct open_end *end)
+{
+    struct sound_bytes chunks = {.fd = -1};
+    if (end->held.bytes) {
+        chunks.memory = end->held.bytes + end->samples;
+        chunks.size = end->held.size - end->samples;
+    }
+    return chunks;
+}
+
+uint64_t open_end_find(struct open_end *end, struct sound_bytes *bytes, uint64_t from)
+{
+    if (from >= bytes->size)
+        return bytes->size;
+    if (bytes->size - from > HELD_MOST)
+        from += (bytes->size - from - HELD_MOST) & ~UINT64_C(1);
+    size_t count = (size_t)(bytes->size - from);
+    *end = (struct open_end){.big_endian = bytes->big_endian, .ended = true};
+    end->held.bytes = malloc(count);
+    if (!end->held.bytes || !sound_bytes_read(bytes, from, end->held.bytes, count))
+        return bytes->size;
+    end->held.size = end->held.capacity = count;
+    find_chunks(end);
+    return from + end->samples;
+}
+
+static void open_end_free(struct open_end *end)
+{
+    free(end->held.bytes);
+    end->held = (struct metadata_buffer){0};
+}
 
 /* What a codec takes at most: 0.6 MB for two channels of Vorbis. */
 enum { CODEC_BYTES = 1 << 22, CODEC_BYTES_EACH = 1 << 18 };
@@ -109,7 +363,7 @@ static sf_count_t read_seek(sf_count_t offset, int whence, void *user)
     return io->position;
 }
 
-/* Of what was read at an offset. */
+/* Replaces bytes that were read at an offset by those of the patch. */
 static void patch_bytes(const struct sound_patch *patch, unsigned char *bytes, int64_t at,
                         int64_t count)
 {

@@ -1,6 +1,5 @@
-#include "sound/sound_splice.h"
 
-#include "sound/ogg_pages.h"
+#include "sound/sound_io.h"
 
 #include <stdlib.h>
 #include <string.h>

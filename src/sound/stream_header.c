@@ -2,13 +2,14 @@
 
 #include "base/plural.h"
 #include "base/stop.h"
-#include "sound/channel_order.h"
 #include "sound/port.h"
+#include "sound/sound_chunks.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     CHUNK_MOST = 1 << 24, /* bytes of one before the samples of a stream that are kept */
@@ -17,7 +18,7 @@ enum {
 
 #define SIZE_UNKNOWN UINT32_C(0xFFFFFFFF)
 
-/* ---- reading ---- */
+/* ---- reading a WAV stream ---- */
 
 struct reader {
     FILE *stream;
@@ -109,7 +110,7 @@ static enum status read_chunk(struct reader *reader, const char *id, uint32_t si
                               struct sound_metadata *metadata)
 {
     uint64_t padded = (uint64_t)size + (size & 1);
-    if (!metadata_wants_riff(id))
+    if (!metadata_form_riff.wants(id))
         return skip_bytes(reader, padded);
     if (size > CHUNK_MOST || size > METADATA_BYTES_MOST - metadata->bytes) {
         metadata->cut = true;
@@ -121,12 +122,12 @@ static enum status read_chunk(struct reader *reader, const char *id, uint32_t si
     metadata->bytes += size;
     enum status status = read_bytes(reader, bytes, (size_t)padded);
     if (status == STATUS_OK)
-        status = metadata_parse_riff(metadata, id, reader->big_endian, bytes, size);
+        status = metadata_form_riff.parse(metadata, id, reader->big_endian, bytes, size);
     free(bytes);
     return status;
 }
 
-/* Of an RF64: of the samples, and of the whole file but for eight bytes. */
+/* Sizes in an RF64: of the samples, and of the whole file without eight bytes. */
 struct sizes_64 {
     uint64_t data, whole;
 };
@@ -200,7 +201,7 @@ enum status stream_header_read_wav(FILE *stream, const unsigned char head[12], c
     }
 }
 
-/* ---- writing ---- */
+/* ---- writing WAV and AU streams ---- */
 
 static void put(FILE *stream, uint32_t value, size_t bytes)
 {
@@ -282,4 +283,195 @@ enum status stream_header_write_au(FILE *stream, const char *name,
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         put(stream, __builtin_bswap32(fields[i]), 4); /* big-endian */
     return finish(stream, name);
+}
+
+/* ---- W64 ---- */
+
+enum {
+    RIFF_SIZE_AT = 16,
+    FORMAT_AT = 40,
+    CHUNK_HEADER = 24,
+    FORMAT_PLAIN = 16,
+    FORMAT_SIZE = 40,
+    CHUNKS_AT = FORMAT_AT + CHUNK_HEADER, /* and the format */
+};
+
+static const unsigned char riff[16] = {'r',  'i',  'f',  'f',  0x2e, 0x91, 0xcf, 0x11,
+                                       0xa5, 0xd6, 0x28, 0xdb, 0x04, 0xc1, 0,    0};
+/* The rest of the GUID of all other chunks, behind four letters. */
+static const unsigned char chunk_id[12] = {0xf3, 0xac, 0xd3, 0x11, 0x8c, 0xd1,
+                                           0,    0xc0, 0x4f, 0x8e, 0xdb, 0x8a};
+
+static void put_at(unsigned char *bytes, uint64_t value, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = (unsigned char)(value >> (8 * i));
+}
+
+static void put_id_at(unsigned char *bytes, const char id[5])
+{
+    memcpy(bytes, id, 4);
+    memcpy(bytes + 4, chunk_id, sizeof chunk_id);
+}
+
+static size_t format_size(bool is_extensible)
+{
+    return is_extensible ? FORMAT_SIZE : FORMAT_PLAIN;
+}
+
+int w64_header_begin(int fd, const struct stream_format *format, int sound_format,
+                     bool is_extensible, const struct metadata_buffer *chunks)
+{
+    unsigned char header[CHUNKS_AT + FORMAT_SIZE] = {0}, data[CHUNK_HEADER] = {0},
+                                     *chunk = header + CHUNKS_AT;
+    size_t size = CHUNKS_AT + format_size(is_extensible);
+    unsigned bytes = sound_format_bytes(sound_format);
+    unsigned tag = sound_format_bits(sound_format) ? TAG_PCM : TAG_FLOAT;
+    uint64_t frame = bytes * (uint64_t)format->channels;
+    memcpy(header, riff, sizeof riff);
+    put_id_at(header + RIFF_SIZE_AT + 8, "wave");
+    put_id_at(header + FORMAT_AT, "fmt ");
+    put_at(header + FORMAT_AT + 16, CHUNK_HEADER + format_size(is_extensible), 8);
+    put_at(chunk, is_extensible ? TAG_EXTENSIBLE : tag, 2);
+    put_at(chunk + 2, format->channels, 2);
+    put_at(chunk + 4, format->rate, 4);
+    put_at(chunk + 8, format->rate * frame, 4);
+    put_at(chunk + 12, frame, 2);
+    put_at(chunk + 14, 8 * bytes, 2);
+    put_at(chunk + 16, 2 + CHANNEL_WAV_BYTES, 2); /* from here on: not if it is plain */
+    put_at(chunk + 18, 8 * bytes, 2);
+    channel_layout_put_wav(format->layout, tag, chunk + 20);
+    put_id_at(data, "data");
+    int error = sound_bytes_write(fd, 0, header, size);
+    if (!error)
+        error = sound_bytes_write(fd, size, chunks->bytes, chunks->size);
+    size += chunks->size;
+    if (!error)
+        error = sound_bytes_write(fd, size, data, sizeof data);
+    if (!error && lseek(fd, (off_t)(size + sizeof data), SEEK_SET) < 0)
+        error = errno;
+    return error;
+}
+
+/* Without padding, which libsndfile takes for samples. */
+int w64_header_end(int fd, bool is_extensible, size_t chunks)
+{
+    unsigned char size[8];
+    off_t data = (off_t)(CHUNKS_AT + format_size(is_extensible) + chunks);
+    off_t end = lseek(fd, 0, SEEK_END);
+    if (end < data + CHUNK_HEADER)
+        return end < 0 ? errno : EIO;
+    put_at(size, (uint64_t)(end - data), sizeof size);
+    int error = sound_bytes_write(fd, (uint64_t)data + 16, size, sizeof size);
+    put_at(size, (uint64_t)end, sizeof size);
+    return error ? error : sound_bytes_write(fd, RIFF_SIZE_AT, size, sizeof size);
+}
+
+bool w64_header_reads_raw(struct sound_bytes *bytes, SF_INFO *info, uint64_t *start,
+                          int64_t *frames)
+{
+    struct sound_chunk format, data;
+    uint64_t outer, tag, bits;
+    if ((info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_W64 ||
+        !sound_chunks_find(bytes, "fmt ", &format) || format.size < FORMAT_SIZE ||
+        !sound_chunks_find(bytes, "data", &data) ||
+        !sound_bytes_number(bytes, format.content, 2, &outer) || outer != TAG_EXTENSIBLE ||
+        !sound_bytes_number(bytes, format.content + 24, 2, &tag) || tag != TAG_FLOAT ||
+        !sound_bytes_number(bytes, format.content + 14, 2, &bits) || (bits != 32 && bits != 64))
+        return false;
+    *info = (SF_INFO){.format = SF_FORMAT_RAW | SF_ENDIAN_LITTLE |
+                                (bits == 32 ? SF_FORMAT_FLOAT : SF_FORMAT_DOUBLE),
+                      .channels = info->channels,
+                      .samplerate = info->samplerate};
+    *start = data.content;
+    *frames = (int64_t)(data.size / (bits / 8 * (uint64_t)info->channels));
+    return info->channels > 0;
+}
+
+/* ---- what a header claims ---- */
+
+static enum sound_claim_kind claim_from(uint64_t start, uint64_t size, struct sound_claim *claim)
+{
+    claim->start = start;
+    claim->end = start + size;
+    return claim->end >= start ? CLAIM_END : CLAIM_NONE;
+}
+
+/* The format chunk of a WAV, whose content begins at `at`. */
+static void claim_bits(struct sound_bytes *bytes, uint64_t at, struct sound_claim *claim)
+{
+    uint64_t tag = 0, bits = 0;
+    if (!sound_bytes_number(bytes, at, 2, &tag) || !sound_bytes_number(bytes, at + 14, 2, &bits))
+        return;
+    if (tag == TAG_EXTENSIBLE && !sound_bytes_number(bytes, at + 24, 2, &tag))
+        return;
+    if (tag == TAG_PCM || tag == TAG_FLOAT)
+        claim->bits = (unsigned)bits;
+}
+
+static enum sound_claim_kind claim_open(uint64_t start, uint64_t size_at, unsigned size_bytes,
+                                        struct sound_claim *claim)
+{
+    claim->start = start;
+    claim->size_at = size_at;
+    claim->size_bytes = size_bytes;
+    return CLAIM_OPEN;
+}
+
+static enum sound_claim_kind claim_of_chunks(struct sound_chunks *chunks, struct sound_claim *claim)
+{
+    const struct chunk_layout *layout = chunks->layout;
+    struct sound_chunk chunk;
+    while (sound_chunks_next(chunks, &chunk)) {
+        if (sound_chunk_begins_again(chunks, &chunk))
+            return CLAIM_TWICE;
+        if (sound_chunk_is_open(chunks, &chunk))
+            return claim_open(chunk.content, chunk.content - layout->header + layout->size_at,
+                              layout->size_bytes, claim);
+        if (chunk.is_absurd)
+            return CLAIM_IMPOSSIBLE;
+        if (memcmp(chunk.id, "fmt ", 4) == 0)
+            claim_bits(chunks->bytes, chunk.content, claim);
+        claim->is_described = chunks->is_described;
+        claim->is_doubtful = chunk.is_doubtful;
+        if (chunk.is_data)
+            return claim_from(chunk.content + layout->lead, chunk.size - layout->lead, claim);
+    }
+    return CLAIM_NONE;
+}
+
+static enum sound_claim_kind claim_of_au(struct sound_bytes *bytes, struct sound_claim *claim)
+{
+    uint64_t offset, size;
+    char beyond;
+    if (!sound_bytes_number(bytes, 4, 4, &offset) || !sound_bytes_number(bytes, 8, 4, &size))
+        return CLAIM_NONE;
+    bool is_beyond = offset <= bytes->size && size > bytes->size - offset;
+    bool is_open = (is_beyond && sound_size_is_made_up(size, 0)) ||
+                   (size == 0 && sound_bytes_read(bytes, offset, &beyond, 1));
+    return is_open ? claim_open(offset, 8, 4, claim) : claim_from(offset, size, claim);
+}
+
+static enum sound_claim_kind claim_of(struct sound_bytes *bytes, struct sound_claim *claim)
+{
+    char head[12];
+    if (!sound_bytes_read(bytes, 0, head, sizeof head))
+        return CLAIM_NONE;
+    struct sound_chunks chunks;
+    if (sound_chunks_begin(bytes, &chunks))
+        return claim_of_chunks(&chunks, claim);
+    bytes->big_endian = memcmp(head, ".snd", 4) == 0;
+    bool au = bytes->big_endian || memcmp(head, "dns.", 4) == 0;
+    return au ? claim_of_au(bytes, claim) : CLAIM_NONE;
+}
+
+struct sound_claim sound_claim_read(int fd)
+{
+    struct sound_bytes bytes = sound_bytes_of_file(fd);
+    struct sound_claim claim = {0};
+    claim.kind = claim_of(&bytes, &claim);
+    if (bytes.error)
+        claim.kind = CLAIM_FAILED;
+    errno = bytes.error;
+    return claim;
 }

@@ -9,9 +9,11 @@
 #define HALO_STREAM_HEADER_H
 
 #include "base/status.h"
+#include "sound/channel_order.h"
 #include "sound/metadata.h"
 #include "sound/sound_format.h"
 
+#include <sndfile.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -80,5 +82,22 @@ struct sound_claim {
 /* What the header of regular file `fd` claims (WAV, RF64, W64, AIFF, AU, CAF), since libsndfile
  * does not report truncation. Keeps the file's position. */
 struct sound_claim sound_claim_read(int fd);
+
+/* ---- W64 (Sony Wave64) ---- */
+
+/* libsndfile writes neither chunks nor WAVE_FORMAT_EXTENSIBLE into one, and reads floating-point
+ * samples of the latter as integers. Samples follow as SF_FORMAT_RAW. */
+
+/* Write the header into an empty file, with these chunks before the samples, and leave it behind
+ * it; returns 0 or an errno. */
+int w64_header_begin(int fd, const struct stream_format *format, int sound_format,
+                     bool is_extensible, const struct metadata_buffer *chunks);
+
+/* The samples are complete: write their size. Returns 0 or an errno. */
+int w64_header_end(int fd, bool is_extensible, size_t chunks);
+
+/* Whether a W64 has such samples: then *info is for opening it at *start, with `frames` to come. */
+bool w64_header_reads_raw(struct sound_bytes *bytes, SF_INFO *info, uint64_t *start,
+                          int64_t *frames);
 
 #endif

@@ -8,8 +8,11 @@
 #define HALO_SPECTROGRAM_H
 
 #include "base/status.h"
+#include "signal/window.h"
 
 #include <stdint.h>
+
+struct source;
 
 /* Rows from low to high, evenly spaced in Hz or in log Hz. */
 struct spectrogram_axis {
@@ -56,5 +59,52 @@ struct spectrogram_ticks spectrogram_ticks_seconds(double from, double to, size_
 
 /* 50, 2k, 2.5k. */
 void spectrogram_tick_hz(double hz, char text[static SPECTROGRAM_TICK_TEXT]);
+
+/* One column of a spectrogram: the transform of a window of samples, in rows.
+ *
+ * Powers are as in spectrogram.h. Threads: any, one at a time for each object. Not real-time.
+ */
+
+struct spectrogram_frame_settings {
+    enum window window;
+    size_t size;    /* frames, at least 8 */
+    size_t padding; /* even; bins for each of an unpadded transform: 4 or more for 0.15 dB */
+    uint32_t rate;
+    /* In rows of several bins: the mean, for noise, or else the largest, for tones. */
+    bool mean;
+    struct spectrogram_axis axis;
+};
+
+struct spectrogram_frame;
+
+/* Errors: memory. */
+MUST_CHECK enum status spectrogram_frame_create(const struct spectrogram_frame_settings *settings,
+                                                struct spectrogram_frame **frame);
+void spectrogram_frame_destroy(struct spectrogram_frame *frame);
+
+/* Row by row, from `size` samples. */
+void spectrogram_frame_measure(struct spectrogram_frame *frame, const float *samples, float *power);
+
+/* The spectrogram of a sound, in constant memory.
+ *
+ * Windows are a hop apart, the first centred half a hop after the start. If there are more hops
+ * than columns, a column is 2, 4, 8 ... of them, with the largest power of each row, so that clicks
+ * stay visible. The power is the mean over the channels. Threads: one. Not real-time.
+ */
+
+struct sound_spectrogram_settings {
+    double from, to; /* seconds; to 0: the end */
+    size_t channel;  /* counted from 1; 0: all */
+    enum window window;
+    size_t size, hop;    /* frames; the hop is no longer than the size */
+    size_t columns_most; /* at least 2; at least half are used if there are enough hops */
+    struct spectrogram_axis axis;
+};
+
+/* *frames: the frames of the sound shown. Errors: reading, NaN or infinity in the sound, no such
+ * channel, an empty range (usage), an empty sound, a signal, memory. */
+MUST_CHECK enum status sound_spectrogram_init(struct source *source,
+                                              const struct sound_spectrogram_settings *settings,
+                                              struct spectrogram *picture, uint64_t *frames);
 
 #endif

@@ -10,7 +10,7 @@ enum { SPECTROGRAM_FIGURE_MOST = 9 };
 
 struct spectrogram_figure {
     size_t count;
-    struct spectrogram pictures[SPECTROGRAM_FIGURE_MOST]; /* of one frequency axis */
+    struct spectrogram pictures[SPECTROGRAM_FIGURE_MOST]; /* pictures on one frequency axis */
     const char *names[SPECTROGRAM_FIGURE_MOST];
     double ends[SPECTROGRAM_FIGURE_MOST]; /* seconds: of each picture's sound */
     double from, to;                      /* seconds: of the time axis */
@@ -31,9 +31,9 @@ struct spectrogram_subplot {
     const char *title;
     double top, bottom; /* dB: the lightest and the darkest colour */
     double from, to;    /* seconds: the ends of the axis */
-    bool milliseconds;  /* of the time axis */
+    bool milliseconds;  /* the time axis is in milliseconds */
     bool unlabelled;    /* no frequencies, which a neighbour has */
-    const char *unit;   /* of the scale: dB, dBFS */
+    const char *unit;   /* unit of the scale: dB, dBFS */
 };
 
 void spectrogram_subplot_send(FILE *gnuplot, const struct spectrogram_subplot *subplot);

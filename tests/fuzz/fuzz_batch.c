@@ -1,7 +1,7 @@
 /* libFuzzer target for lines of job lists, of manifests and of journals. */
+#include "batch/batch_job.h"
 #include "batch/batch_journal.h"
 #include "batch/batch_list.h"
-#include "batch/job_line.h"
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
  * same again. */
 #include "clap_effect.h"
 #include "fuzz.h"
-#include "saved_state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

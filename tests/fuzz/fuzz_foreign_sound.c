@@ -1,6 +1,6 @@
 /* libFuzzer target for the bytes by which foreign sounds are recognised: the first half begins the
  * file, the second ends it. */
-#include "sound/foreign_sound.h"
+#include "sound/sound_format.h"
 
 #include <stdint.h>
 #include <stdlib.h>

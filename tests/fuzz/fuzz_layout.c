@@ -1,6 +1,6 @@
 /* libFuzzer target for names of channel layouts, and for map= of a mask of two channels on a sound
  * of 5.1. */
-#include "chain/mask_map.h"
+#include "chain/mask_options.h"
 #include "fuzz.h"
 
 enum { CHANNELS = 6, TAPS = 4 };

@@ -15,11 +15,8 @@ static void write_all(struct sound_metadata *metadata, bool keeps_loops, unsigne
                                            .maker = "halo"};
     struct metadata_buffer buffers[7] = {0};
     if (metadata_adjust(metadata, &change) == STATUS_OK) {
-        metadata_write_riff(metadata, FAMILY_RIFF, true, &buffers[0]);
-        metadata_write_riff(metadata, FAMILY_RF64, true, &buffers[1]);
-        metadata_write_riff(metadata, FAMILY_W64, true, &buffers[2]);
-        metadata_write_aiff(metadata, true, &buffers[3]);
-        metadata_write_caf(metadata, &buffers[4]);
+        for (enum metadata_family i = FAMILY_RIFF; i <= FAMILY_CAF; i++)
+            metadata_forms[i]->write(metadata, i, true, &buffers[i]);
         metadata_write_comments(metadata, NULL, true, COMMENTS_MOST, &buffers[5]);
         metadata_write_flac(metadata, &change, &buffers[6]);
     }

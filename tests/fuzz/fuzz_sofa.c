@@ -5,7 +5,7 @@
  * array that is too short; then the values of the arrays as bytes. */
 #include "fuzz_mask_check.h"
 #include "mask/mask_matrix.h"
-#include "mask/mask_sofa.h"
+#include "mask/sofa_file.h"
 
 #include <stdint.h>
 #include <stdlib.h>
