@@ -1,12 +1,12 @@
 /* One instance of the CLAP plugin, and its session as text. What it does is in src/effect/.
  *
- * Threads as in plugin/clap_abi.h. The worker of the effect is the main thread, by
+ * Threads as in plugin/clap/clap_abi.h. The worker of the effect is the main thread, by
  * request_callback. */
 #ifndef HALO_CLAP_EFFECT_H
 #define HALO_CLAP_EFFECT_H
 
 #include "effect/effect.h"
-#include "plugin/clap_abi.h"
+#include "plugin/clap/clap_abi.h"
 
 extern const struct clap_plugin_descriptor clap_effect_descriptors[EFFECT_VARIANTS];
 

@@ -129,13 +129,13 @@ halo_library(sodium sound SODIUM libsodium
   HEADERS sodium.h
   SYMBOLS crypto_hash_sha256_final crypto_hash_sha256_init crypto_hash_sha256_update randombytes_uniform
     sodium_base642bin sodium_base64_encoded_len sodium_bin2base64 sodium_bin2hex sodium_init)
-halo_library(yaml mask YAML libyaml
+halo_library(yaml import YAML libyaml
   HEADERS yaml.h
   SYMBOLS yaml_document_add_scalar yaml_document_append_mapping_pair yaml_document_delete yaml_document_get_node
     yaml_document_get_root_node yaml_event_delete yaml_parser_delete yaml_parser_initialize yaml_parser_load
     yaml_parser_parse yaml_parser_set_input_string)
 if(HALO_WITH_SECCOMP)
-  halo_library(seccomp plugin SECCOMP libseccomp
+  halo_library(seccomp plugin/isolation SECCOMP libseccomp
     HEADERS seccomp.h
     SYMBOLS seccomp_attr_set seccomp_init seccomp_load seccomp_release seccomp_rule_add
       seccomp_syscall_resolve_name)
@@ -144,7 +144,7 @@ halo_library(zlib batch ZLIB zlib
   HEADERS zlib.h
   SYMBOLS gzclose_w gzdopen gzputs inflate inflateEnd inflateInit2_ inflateReset)
 if(HALO_WITH_SOFA)
-  halo_library(mysofa mask MYSOFA libmysofa HEADERS mysofa.h SYMBOLS mysofa_load_data)
+  halo_library(mysofa import MYSOFA libmysofa HEADERS mysofa.h SYMBOLS mysofa_load_data)
 endif()
 if(HALO_WITH_PORTAUDIO)
   set(portaudio_headers portaudio.h)
@@ -153,7 +153,7 @@ if(HALO_WITH_PORTAUDIO)
     list(APPEND portaudio_headers pa_linux_alsa.h)
     set(portaudio_alsa PaAlsa_EnableRealtimeScheduling)
   endif()
-  halo_library(portaudio live PORTAUDIO PortAudio
+  halo_library(portaudio live/device PORTAUDIO PortAudio
     HEADERS ${portaudio_headers}
     SYMBOLS Pa_CloseStream Pa_GetDefaultHostApi Pa_GetDeviceCount Pa_GetDeviceInfo Pa_GetErrorText
       Pa_GetHostApiCount Pa_GetHostApiInfo Pa_GetLastHostErrorInfo Pa_GetStreamInfo Pa_Initialize
@@ -162,7 +162,7 @@ if(HALO_WITH_PORTAUDIO)
   # PortAudio is to find this before JACK's (driver_portaudio.c).
   target_link_options(halo_core INTERFACE LINKER:--export-dynamic-symbol=jack_client_open)
   if(PULSE_FOUND)
-    halo_library(pulse live PULSE PulseAudio
+    halo_library(pulse live/device PULSE PulseAudio
       HEADERS pulse/pulseaudio.h
       SYMBOLS pa_context_connect pa_context_disconnect pa_context_get_sink_info_by_name
         pa_context_get_source_info_by_name pa_context_get_state pa_context_new pa_context_unref
@@ -171,7 +171,7 @@ if(HALO_WITH_PORTAUDIO)
   endif()
 endif()
 if(HALO_WITH_JACK)
-  halo_library(jack live JACK JACK
+  halo_library(jack live/device JACK JACK
     HEADERS jack/jack.h
     SYMBOLS jack_activate jack_client_close jack_client_open jack_connect jack_deactivate jack_free
       jack_get_client_name jack_get_ports jack_get_sample_rate jack_on_info_shutdown
@@ -183,7 +183,7 @@ if(HALO_WITH_JACK)
       jack_set_process_callback jack_set_xrun_callback)
 endif()
 if(HALO_WITH_PIPEWIRE)
-  halo_library(pipewire live PIPEWIRE PipeWire
+  halo_library(pipewire live/device PIPEWIRE PipeWire
     HEADERS pipewire/pipewire.h pipewire/filter.h # the second needs the first
     SYMBOLS pw_context_connect pw_context_destroy pw_context_new pw_core_disconnect
       pw_filter_add_listener pw_filter_add_port pw_filter_connect pw_filter_destroy
@@ -209,7 +209,7 @@ if(HALO_WITH_SCREEN)
     SYMBOLS setupterm tigetstr)
 endif()
 if(HALO_WITH_LV2)
-  halo_library(lilv plugin LILV lilv
+  halo_library(lilv plugin/lv2 LILV lilv
     HEADERS lilv/lilv.h
     SYMBOLS lilv_free lilv_instance_free lilv_new_bool lilv_new_file_uri lilv_new_uri lilv_node_as_float
       lilv_node_as_int lilv_node_as_string lilv_node_as_uri lilv_node_duplicate lilv_node_equals
@@ -234,7 +234,7 @@ if(HALO_WITH_LV2)
       lilv_world_load_resource lilv_world_load_specifications lilv_world_new lilv_world_set_option)
 endif()
 if(LIBLO_FOUND)
-  halo_library(lo live LIBLO liblo
+  halo_library(lo live/remote LIBLO liblo
     HEADERS lo/lo.h
     SYMBOLS lo_bundle_add_message lo_bundle_free_recursive lo_bundle_new lo_bundle_serialise
       lo_get_path lo_message_add_internal lo_message_deserialise lo_message_free

@@ -4,7 +4,7 @@
 #define HALO_TESTS_CLAP_HOST_H
 
 #include "effect_host.h"
-#include "plugin/clap_abi.h"
+#include "plugin/clap/clap_abi.h"
 
 /* The module, opened and initialised once. */
 const struct clap_plugin_entry *clap_host_entry(void);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our declarations of CLAP (src/plugin/clap_abi.h) are those of the system's <clap/clap.h>: the
+"""Our declarations of CLAP (src/plugin/clap/clap_abi.h) are those of the system's <clap/clap.h>: the
 size of each structure, offset and size of each member, and each constant.
 
     clap_layout.py SOURCE CC [FOLDER OF clap/clap.h]
@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 source, compiler, folders = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
-text = re.sub(r"/\*.*?\*/", "", (source / "src/plugin/clap_abi.h").read_text(), flags=re.S)
+text = re.sub(r"/\*.*?\*/", "", (source / "src/plugin/clap/clap_abi.h").read_text(), flags=re.S)
 rows = []
 for name, body in re.findall(r"struct (\w+) \{(.*?)\n\};", text, flags=re.S):
     rows.append(f'P("{name} %zu", sizeof(struct {name}));')
@@ -43,7 +43,7 @@ def layout(include, folder):
                               text=True).stdout.splitlines()
 
 
-ours = layout('"plugin/clap_abi.h"', [source / "src"])
+ours = layout('"plugin/clap/clap_abi.h"', [source / "src"])
 theirs = layout("<clap/clap.h>", folders)
 different = [f"{a} is {b} in <clap/clap.h>" for a, b in zip(ours, theirs) if a != b]
 print("\n".join(different) if different else f"{len(ours)} sizes, offsets and constants agree")

@@ -7,8 +7,8 @@
  */
 #include "base/status.h"
 #include "base/stop.h"
-#include "plugin/plugin_catalog.h"
 #include "plugin/plugin_instances.h"
+#include "plugin/scan/plugin_catalog.h"
 
 #include <stdio.h>
 #include <string.h>

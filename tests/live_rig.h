@@ -7,7 +7,7 @@
 #define HALO_TESTS_LIVE_RIG_H
 
 #include "command.h"
-#include "live/device.h"
+#include "live/device/device.h"
 #include "signal/audio.h"
 #include "sound.h"
 

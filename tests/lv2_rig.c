@@ -1,6 +1,6 @@
 #include "lv2_rig.h"
 
-#include "plugin/plugin_catalog.h"
+#include "plugin/scan/plugin_catalog.h"
 #include "stream.h"
 #include "suite.h"
 

@@ -2,7 +2,7 @@
 #ifndef HALO_TESTS_MASK_LOAD_H
 #define HALO_TESTS_MASK_LOAD_H
 
-#include "mask/mask_load.h"
+#include "import/mask_load.h"
 
 void mask_save(const char *name, const void *bytes, size_t size);
 void mask_save_text(const char *name, const char *text);

@@ -1,6 +1,6 @@
 #include "plugin_rig.h"
 
-#include "plugin/plugin_catalog.h"
+#include "plugin/scan/plugin_catalog.h"
 #include "suite.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-"""Small SOFA files for tests/test_sofa.c, and the samples of any SOFA file, by netCDF4.
+"""Small SOFA files for tests/mask/test_sofa.c, and the samples of any SOFA file, by netCDF4.
 
     sofa_files.py make FOLDER               writes the files below
     sofa_files.py taps FILE AZ EL           prints the responses of that direction, a column an ear

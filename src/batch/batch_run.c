@@ -18,7 +18,7 @@
 #include "render/output_names.h"
 #include "render/render_job.h"
 #include "render/render_many.h"
-#include "sound/metadata_json.h"
+#include "sound/metadata/metadata_json.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "base/files_named.h"
 #include "base/files_read.h"
 #include "chain/stage_paths.h"
-#include "mask/mask_load.h"
+#include "import/mask_load.h"
 
 #include <dirent.h>
 #include <errno.h>

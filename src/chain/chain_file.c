@@ -7,7 +7,7 @@
 #include "base/text_stream.h"
 #include "chain/chain_options.h"
 #include "chain/stage_paths.h"
-#include "mask/yaml_library.h"
+#include "import/yaml_library.h"
 
 #include <errno.h>
 #include <libgen.h>

@@ -4,7 +4,7 @@
 #include "chain/chain_file.h"
 #include "chain/mask_options.h"
 #include "convolve/convolver.h"
-#include "plugin/plugin_sandbox.h"
+#include "plugin/isolation/plugin_sandbox.h"
 
 #include <ctype.h>
 #include <limits.h>

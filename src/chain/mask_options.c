@@ -4,7 +4,7 @@
 #include "base/plural.h"
 #include "base/suggest.h"
 #include "chain/stage_mix.h"
-#include "mask/design.h"
+#include "design/design.h"
 
 #include <ctype.h>
 #include <math.h>

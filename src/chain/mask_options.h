@@ -51,7 +51,7 @@
 #define HALO_MASK_OPTIONS_H
 
 #include "base/options.h"
-#include "mask/mask_load.h"
+#include "import/mask_load.h"
 #include "signal/audio.h"
 
 #include <stdint.h>

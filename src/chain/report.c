@@ -4,7 +4,7 @@
 #include "base/plural.h"
 #include "chain/stage_draw.h"
 #include "signal/audio.h"
-#include "sound/metadata_json.h"
+#include "sound/metadata/metadata_json.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "chain/stage_draw.h"
 #include "chain/stage_paths.h"
 #include "convolve/convolver_choice.h"
-#include "mask/design.h"
+#include "design/design.h"
 #include "sound/port.h"
 
 #include <float.h>

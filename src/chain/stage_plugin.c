@@ -3,10 +3,10 @@
 #include "base/plural.h"
 #include "chain/stage_paths.h"
 #include "chain/stages.h"
-#include "plugin/plugin_catalog.h"
-#include "plugin/plugin_isolated.h"
+#include "plugin/isolation/plugin_isolated.h"
+#include "plugin/isolation/plugin_reads.h"
 #include "plugin/plugin_map.h"
-#include "plugin/plugin_reads.h"
+#include "plugin/scan/plugin_catalog.h"
 
 #include <math.h>
 #include <stdlib.h>

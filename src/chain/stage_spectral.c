@@ -6,7 +6,7 @@
 #include "chain/stage_mask.h"
 #include "chain/stage_paths.h"
 #include "convolve/spectral.h"
-#include "mask/mask2d.h"
+#include "design/mask2d.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "chain/chain_save.h"
 #include "chain/stage_draw.h"
 #include "command/commands.h"
-#include "plugin/plugin_sandbox.h"
+#include "plugin/isolation/plugin_sandbox.h"
 
 #include <jansson.h>
 #include <stdio.h>

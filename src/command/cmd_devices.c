@@ -1,7 +1,7 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "command/commands.h"
-#include "live/device.h"
+#include "live/device/device.h"
 
 #include <stdio.h>
 

@@ -4,10 +4,10 @@
 #include "base/short_list.h"
 #include "base/stop.h"
 #include "command/commands.h"
-#include "plugin/plugin_catalog.h"
-#include "plugin/plugin_info_json.h"
-#include "plugin/plugin_memory.h"
-#include "plugin/plugin_sandbox.h"
+#include "plugin/isolation/plugin_sandbox.h"
+#include "plugin/scan/plugin_catalog.h"
+#include "plugin/scan/plugin_info_json.h"
+#include "plugin/scan/plugin_memory.h"
 
 #include <jansson.h>
 #include <stdio.h>

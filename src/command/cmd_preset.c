@@ -3,7 +3,7 @@
 #include "base/plural.h"
 #include "base/printable.h"
 #include "command/commands.h"
-#include "live/preset.h"
+#include "live/session/preset.h"
 
 #include <errno.h>
 #include <jansson.h>

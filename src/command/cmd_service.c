@@ -3,7 +3,7 @@
 #include "base/options.h"
 #include "base/printable.h"
 #include "command/commands.h"
-#include "live/live_options.h"
+#include "live/session/live_options.h"
 
 #include <errno.h>
 #include <jansson.h>

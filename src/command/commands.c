@@ -5,9 +5,9 @@
 #include "batch/batch_options.h"
 #include "bench/bench.h"
 #include "listen/listen_options.h"
-#include "live/live_options.h"
-#include "plugin/plugin_isolated.h"
-#include "plugin/plugin_scanner.h"
+#include "live/session/live_options.h"
+#include "plugin/isolation/plugin_isolated.h"
+#include "plugin/scan/plugin_scanner.h"
 #include "render/render_options.h"
 #include "spectrogram/spectrogram_options.h"
 

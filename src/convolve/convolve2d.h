@@ -19,7 +19,7 @@
 #include "base/realtime.h"
 #include "base/status.h"
 #include "base/workers.h"
-#include "mask/mask2d.h"
+#include "design/mask2d.h"
 
 /* Extension of the columns a b c d:
  *   zero       0 0 0 | a b c d | 0 0 0

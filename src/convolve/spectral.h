@@ -31,7 +31,7 @@
 #include "base/status.h"
 #include "base/workers.h"
 #include "convolve/convolve2d.h"
-#include "mask/mask2d.h"
+#include "design/mask2d.h"
 #include "sound/filter.h"
 
 enum { SPECTRAL_SIZE_LEAST = 16, SPECTRAL_SIZE_MOST = 1 << 16 };

@@ -1,8 +1,8 @@
 #include "base/stop.h"
 #include "listen/listen_session.h"
-#include "live/live_log.h"
+#include "live/session/live_log.h"
 #include "signal/binomial.h"
-#include "sound/sound_format.h"
+#include "sound/file/sound_format.h"
 
 #include <stdio.h>
 #include <string.h>

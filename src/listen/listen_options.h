@@ -3,7 +3,7 @@
 #define HALO_LISTEN_OPTIONS_H
 
 #include "listen/level_match.h"
-#include "live/play_options.h"
+#include "live/session/play_options.h"
 #include "sound/region.h"
 
 enum { LISTEN_CHOICES_MOST = 9 }; /* A to I, keys 1 to 9 */

@@ -2,7 +2,7 @@
 
 #include "base/plural.h"
 #include "base/stop.h"
-#include "mask/response_plot.h"
+#include "plot/response_plot.h"
 #include "signal/audio.h"
 
 #include <langinfo.h>

@@ -12,7 +12,7 @@
 #include "listen/listen_options.h"
 #include "listen/trial.h"
 #include "live/player.h"
-#include "live/stream_session.h"
+#include "live/session/stream_session.h"
 
 #define LISTEN_RECENT 3.0 /* seconds of a live input that are measured */
 

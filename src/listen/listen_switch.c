@@ -1,7 +1,7 @@
 #include "listen/listen_session.h"
 
 #include "base/realtime.h"
-#include "live/device.h"
+#include "live/device/device.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "listen/trial.h"
-#include "live/stream_session.h"
+#include "live/session/stream_session.h"
 
 #include <math.h>
 #include <stdarg.h>

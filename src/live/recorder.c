@@ -6,9 +6,9 @@
 #include "base/realtime.h"
 #include "base/ring.h"
 #include "base/thread.h"
-#include "sound/channel_order.h"
+#include "sound/file/channel_order.h"
+#include "sound/file/sound_io.h"
 #include "sound/sndfile_library.h"
-#include "sound/sound_io.h"
 
 #include <errno.h>
 #include <pthread.h>

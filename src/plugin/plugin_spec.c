@@ -4,7 +4,7 @@
 #include "base/files_read.h"
 #include "base/short_list.h"
 #include "base/suggest.h"
-#include "plugin/plugin_reads.h"
+#include "plugin/isolation/plugin_reads.h"
 #include "signal/audio.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "render/output_names.h"
 
 #include "base/plural.h"
-#include "sound/sound_format.h"
+#include "sound/file/sound_format.h"
 
 #include <errno.h>
 #include <fts.h>

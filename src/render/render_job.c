@@ -10,9 +10,9 @@
 #include "render/render_passes.h"
 #include "signal/loudness.h"
 #include "sound/engine.h"
+#include "sound/file/sound_format.h"
 #include "sound/gain.h"
-#include "sound/metadata_json.h"
-#include "sound/sound_format.h"
+#include "sound/metadata/metadata_json.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,11 +5,11 @@
 #include "base/stop.h"
 #include "chain/report.h"
 #include "chain/stage_draw.h"
-#include "live/replay.h"
+#include "live/session/replay.h"
 #include "render/render_job.h"
 #include "render/render_many.h"
-#include "sound/metadata_json.h"
-#include "sound/sound_format.h"
+#include "sound/file/sound_format.h"
+#include "sound/metadata/metadata_json.h"
 
 #include <string.h>
 #include <sys/stat.h>

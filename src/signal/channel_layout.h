@@ -2,7 +2,7 @@
  *
  * In halo the channels of a sound whose layout is known are in the order of enum channel_position,
  * which is that of WAVE_FORMAT_EXTENSIBLE, continued; those without a position come after the
- * others. Files in another order are sorted as they are read and written (sound/channel_order.h).
+ * others. Files in another order are sorted as they are read and written (sound/file/channel_order.h).
  * Ambisonics keep their own order: ACN, or that of Furse and Malham.
  *
  * Names are FFmpeg's: 5.1, 5.1(side), FL+LFE, ambisonic 1.

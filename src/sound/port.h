@@ -12,8 +12,8 @@
 #include "base/workers.h"
 #include "signal/audio.h"
 #include "signal/quantiser.h"
-#include "sound/metadata.h"
-#include "sound/sound_format.h"
+#include "sound/file/sound_format.h"
+#include "sound/metadata/metadata.h"
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* libFuzzer target for the bytes by which foreign sounds are recognised: the first half begins the
  * file, the second ends it. */
-#include "sound/sound_format.h"
+#include "sound/file/sound_format.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * b.txt, c.f32, and i.txt to include.
  */
 #include "fuzz_mask_check.h"
-#include "mask/mask_reader.h"
+#include "import/mask_reader.h"
 
 #include <math.h>
 #include <sndfile.h>

@@ -1,5 +1,5 @@
 /* libFuzzer target for the reader of two-dimensional masks. */
-#include "mask/mask2d.h"
+#include "design/mask2d.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* libFuzzer target for what surrounds the samples of a file: read, adjusted, and written into every
  * container. */
 #include "fuzz.h"
-#include "sound/metadata.h"
+#include "sound/metadata/metadata.h"
 
 static void write_all(struct sound_metadata *metadata, bool keeps_loops, unsigned rate_in)
 {

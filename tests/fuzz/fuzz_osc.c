@@ -1,7 +1,7 @@
 /* libFuzzer target for OSC packets. */
 #include "fuzz.h"
-#include "live/lo_library.h"
-#include "live/osc_command.h"
+#include "live/remote/lo_library.h"
+#include "live/remote/osc_command.h"
 
 #include <math.h>
 

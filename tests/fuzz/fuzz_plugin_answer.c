@@ -1,7 +1,7 @@
 /* What a process that reads plugins answers, and what is remembered of it: descriptions, rows and
  * contents. */
 #include "fuzz.h"
-#include "plugin/plugin_info_json.h"
+#include "plugin/scan/plugin_info_json.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* libFuzzer target for replay logs. A chain of gains and the mask m.txt is made and heard. */
 #include "fuzz.h"
-#include "live/replay.h"
+#include "live/session/replay.h"
 
 enum { BLOCK_MOST = 256, CHANNELS_MOST = 4, FRAMES = 2048, TAPS_MOST = 1024 };
 

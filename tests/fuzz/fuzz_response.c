@@ -1,8 +1,8 @@
 /* libFuzzer target for the reader of frequency responses, for what sees them among masks, and for
  * the encodings of text. */
 #include "base/plain_text.h"
-#include "mask/mask_reader.h"
-#include "mask/response_file.h"
+#include "import/mask_reader.h"
+#include "import/response_file.h"
 
 #include <math.h>
 #include <stdint.h>

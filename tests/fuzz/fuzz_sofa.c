@@ -4,8 +4,8 @@
  * Input: a byte each for measurements, receivers, emitters, taps, the kinds of text, options, an
  * array that is too short; then the values of the arrays as bytes. */
 #include "fuzz_mask_check.h"
-#include "mask/mask_matrix.h"
-#include "mask/sofa_file.h"
+#include "import/mask_matrix.h"
+#include "import/sofa_file.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Libraries that are no CLAP library, each by BROKEN; some crash when they are loaded. */
-#include "plugin/clap_abi.h"
+#include "plugin/clap/clap_abi.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* A CLAP library of CROWD plugins, the first half of which end their process while they are
  * described, each in another way and after words of their own; or all but the first hang then
  * (HANGS). */
-#include "plugin/clap_abi.h"
+#include "plugin/clap/clap_abi.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef HALO_TESTS_RULES_CLAP_H
 #define HALO_TESTS_RULES_CLAP_H
 
-#include "plugin/clap_abi.h"
+#include "plugin/clap/clap_abi.h"
 
 enum { RULES_RING = 4096, RULES_CHANNELS = 2, RULES_ECHO = 1000 /* frames */ };
 

@@ -4,7 +4,7 @@
  * finds no such memory, and the sound passes unchanged.
  */
 #include "ladspa_fields.h"
-#include "plugin/plugin_isolated.h"
+#include "plugin/isolation/plugin_isolated.h"
 
 #include <linux/futex.h>
 #include <pthread.h>

@@ -1,0 +1,427 @@
+/* Equalisers: a magnitude over frequency, as taps of minimum or linear phase.
+ *
+ * RIAA: IEC 60098, time constants 3180, 318 and 75 us. A-weighting: IEC 61672-1, annex E. Both
+ * match the analogue network at every frequency up to half the rate. */
+#include "design/design.h"
+#include "design/design_kind.h"
+#include "import/response_file.h"
+#include "signal/biquad.h"
+#include "signal/fft_double.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- lists: parts separated by semicolons, of numbers separated by blanks ---- */
+
+static enum status next_number(const struct design_spec *spec, const char *what,
+                               struct design_range range, const char **text, double *value)
+{
+    char *end;
+    *text += strspn(*text, " \t");
+    TRY(design_parse(spec, what, *text, range, &end, value));
+    if (!strchr(" \t;", *end))
+        return fail(CAUSE_USAGE, "%s: unexpected '%s' after %s; an example is %s", spec->kind->name,
+                    end, what, spec->kind->example);
+    *text = end + strspn(end, " \t");
+    return STATUS_OK;
+}
+
+static bool next_part(const char **text)
+{
+    *text += strspn(*text, "; \t");
+    return **text != '\0';
+}
+
+static enum status refuse_rest(const struct design_spec *spec, const char *text)
+{
+    return fail(CAUSE_USAGE, "%s: unexpected '%s'; parts are separated by ; as in %s",
+                spec->kind->name, text, spec->kind->example);
+}
+
+static enum status make_magnitude(const struct design_spec *spec, struct phase_magnitude magnitude,
+                                  size_t taps, enum phase phase, struct design *design)
+{
+    TRY(design_count(spec, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps));
+    TRY(design_alloc(design, 1, taps));
+    design->origin = phase == PHASE_LINEAR ? (taps - 1) / 2 : 0;
+    return phase_design(&magnitude, design->rate, phase, design->coefficients, taps);
+}
+
+enum { POINTS_MOST = 256, SECTIONS_MOST = 64 };
+
+static const double DB_MOST = 120;
+static const double SECTION_END = 1e-7; /* -140 dB */
+static const double TILT_LEAST = 20;    /* Hz: level below, where a slope would never end */
+
+static enum status make_equaliser(const struct design_spec *spec,
+                                  double (*at)(const void *context, double hertz),
+                                  const void *context, struct design *design)
+{
+    enum phase phase = PHASE_MINIMUM;
+    size_t taps = fft_double_fitting(design->rate / 4); /* within 0.1 dB at 20 Hz */
+    TRY(design_phase(spec, &phase));
+    return make_magnitude(spec, (struct phase_magnitude){at, context},
+                          taps < DESIGN_TAPS_MOST ? taps : DESIGN_TAPS_MOST, phase, design);
+}
+
+static double riaa_network(double hertz)
+{
+    double turn = 2 * M_PI * hertz;
+    return hypot(1, turn * 318e-6) / (hypot(1, turn * 3180e-6) * hypot(1, turn * 75e-6));
+}
+
+static double aweight_network(double hertz)
+{
+    double square = hertz * hertz, low = 20.598997 * 20.598997, high = 12194.217 * 12194.217;
+    return high * square * square /
+           ((square + low) * (square + high) *
+            sqrt((square + 107.65265 * 107.65265) * (square + 737.86223 * 737.86223)));
+}
+
+typedef double network(double hertz);
+
+static double network_at(const void *context, double hertz)
+{
+    network *const *at = context;
+    return (*at)(hertz) / (*at)(1000);
+}
+
+static enum status make_standard(const struct design_spec *spec, struct design *design)
+{
+    network *at = strcmp(spec->kind->name, "riaa") == 0 ? riaa_network : aweight_network;
+    TRY(design_no_value(spec));
+    return make_equaliser(spec, network_at, &at, design);
+}
+
+static double tilt_at(const void *context, double hertz)
+{
+    double slope = *(const double *)context;
+    return pow(10, slope * log2(fmax(hertz, TILT_LEAST) / 1000) / 20);
+}
+
+static enum status make_tilt(const struct design_spec *spec, struct design *design)
+{
+    double slope = 0;
+    char *end = NULL;
+    TRY(design_need_value(spec));
+    TRY(design_parse(spec, "the slope", spec->value, DESIGN_RANGE(DB, -24, 24), &end, &slope));
+    if (*end && strcasecmp(end, "/oct") != 0)
+        return fail(CAUSE_USAGE, "tilt takes dB an octave, such as %s, not '%s'",
+                    spec->kind->example, spec->value);
+    return make_equaliser(spec, tilt_at, &slope, design);
+}
+
+static double curve_at(const void *context, double hertz)
+{
+    return pow(10, level_curve_at(context, hertz) / 20);
+}
+
+static enum status read_curve(const struct design_spec *spec, struct level_curve *curve)
+{
+    struct design_range hertz = {DESIGN_HZ, 1e-3, 1e6}, gain = {DESIGN_DB, -DB_MOST, DB_MOST};
+    double last = 0;
+    TRY(design_need_value(spec));
+    for (const char *text = spec->value; next_part(&text);) {
+        double frequency = 0, level = 0;
+        if (level_curve_count(curve) == POINTS_MOST)
+            return fail(CAUSE_USAGE, "%s: more than %d points", spec->kind->name, POINTS_MOST);
+        TRY(next_number(spec, "a point's frequency", hertz, &text, &frequency));
+        TRY(next_number(spec, "a point's gain", gain, &text, &level));
+        if (*text && *text != ';')
+            return refuse_rest(spec, text);
+        if (frequency <= last)
+            return fail(CAUSE_USAGE, "%s: frequencies must increase, and %g Hz does not",
+                        spec->kind->name, frequency);
+        TRY(level_curve_add(curve, frequency, level));
+        last = frequency;
+    }
+    if (level_curve_count(curve) == 0)
+        return refuse_rest(spec, spec->value);
+    return STATUS_OK;
+}
+
+static enum status make_graphic(const struct design_spec *spec, struct design *design)
+{
+    struct level_curve curve = {0};
+    enum status status = read_curve(spec, &curve);
+    if (status == STATUS_OK)
+        status = make_equaliser(spec, curve_at, &curve, design);
+    level_curve_free(&curve);
+    return status;
+}
+
+struct section_kind {
+    const char *name;
+    enum biquad_kind kind;
+    bool has_gain;
+    double q; /* the default */
+};
+
+static const struct section_kind section_kinds[] = {
+    {"PK", BIQUAD_PEAK, true, M_SQRT1_2},
+    {"LS", BIQUAD_LOW_SHELF, true, M_SQRT1_2},
+    {"HS", BIQUAD_HIGH_SHELF, true, M_SQRT1_2},
+    {"LP", BIQUAD_LOWPASS, false, M_SQRT1_2},
+    {"HP", BIQUAD_HIGHPASS, false, M_SQRT1_2},
+    {"BP", BIQUAD_BANDPASS, false, M_SQRT1_2},
+    {"NO", BIQUAD_NOTCH, false, 30},
+};
+
+struct biquad_sections {
+    double rate;
+    size_t count;
+    struct biquad biquads[SECTIONS_MOST];
+};
+
+static double sections_at(const void *context, double hertz)
+{
+    const struct biquad_sections *sections = context;
+    double gain = 1;
+    for (size_t i = 0; i < sections->count; i++)
+        gain *= biquad_magnitude(&sections->biquads[i], hertz, sections->rate);
+    return gain;
+}
+
+static enum status read_section(const struct design_spec *spec, const char **text,
+                                struct biquad_sections *sections)
+{
+    const struct section_kind *kind = NULL;
+    for (size_t i = 0; i < sizeof section_kinds / sizeof *section_kinds; i++)
+        if (strncasecmp(*text, section_kinds[i].name, 2) == 0 && strchr(" \t", (*text)[2]))
+            kind = &section_kinds[i];
+    if (!kind)
+        return fail(CAUSE_USAGE,
+                    "%s: a section is PK, LS, HS, LP, HP, BP or NO and a frequency, the gain of "
+                    "the first three, and a Q, not '%s'",
+                    spec->kind->name, *text);
+    *text += 2;
+    double most = nextafter(sections->rate / 2, 0), frequency = 0, gain = 0, q = kind->q;
+    TRY(next_number(spec, "a section's frequency", DESIGN_RANGE(HZ, 1, most), text, &frequency));
+    if (kind->has_gain)
+        TRY(next_number(spec, "a section's gain", DESIGN_RANGE(DB, -DB_MOST, DB_MOST), text,
+                        &gain));
+    if (**text && **text != ';')
+        TRY(next_number(spec, "a section's Q", DESIGN_RANGE(PLAIN, 0.01, 1000), text, &q));
+    if (**text && **text != ';')
+        return refuse_rest(spec, *text);
+    sections->biquads[sections->count++] =
+        biquad_make(kind->kind, frequency, gain, q, sections->rate);
+    return STATUS_OK;
+}
+
+static enum status read_sections(const struct design_spec *spec, struct biquad_sections *sections)
+{
+    TRY(design_need_value(spec));
+    for (const char *text = spec->value; next_part(&text);) {
+        if (sections->count == SECTIONS_MOST)
+            return fail(CAUSE_USAGE, "%s: more than %d sections", spec->kind->name, SECTIONS_MOST);
+        TRY(read_section(spec, &text, sections));
+    }
+    if (sections->count == 0)
+        return refuse_rest(spec, spec->value);
+    return STATUS_OK;
+}
+
+/* Until the slowest section has decayed, with a margin for the others and the fade-out. */
+static double sections_taps(const struct biquad_sections *sections)
+{
+    double slowest = 0;
+    for (size_t i = 0; i < sections->count; i++)
+        slowest = fmax(slowest, biquad_pole(&sections->biquads[i]));
+    double taps = slowest > 0 ? 1.25 * log(SECTION_END) / log(slowest) : 0;
+    return fmax(DESIGN_RESPONSE_LEAST, taps + DESIGN_RESPONSE_LEAST);
+}
+
+static enum status run_sections(const struct design_spec *spec,
+                                const struct biquad_sections *sections, size_t taps,
+                                struct design *design)
+{
+    TRY(design_count(spec, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps));
+    TRY(design_alloc(design, 1, taps));
+    design->coefficients[0] = 1;
+    for (size_t i = 0; i < sections->count; i++)
+        biquad_filter(&sections->biquads[i], design->coefficients, taps);
+    phase_fade_out(design->coefficients + taps - taps / 8, taps / 8);
+    return STATUS_OK;
+}
+
+static enum status make_sections(const struct design_spec *spec, struct design *design)
+{
+    struct biquad_sections sections = {.rate = design->rate};
+    enum phase phase = PHASE_MINIMUM;
+    TRY(read_sections(spec, &sections));
+    TRY(design_phase(spec, &phase));
+    double wanted = sections_taps(&sections) * (phase == PHASE_LINEAR ? 2 : 1);
+    if (!design_option(spec, "taps") && wanted > DESIGN_TAPS_MOST)
+        return fail(CAUSE_USAGE,
+                    "%s: a section this narrow takes %.0f taps, but at most %d are possible: use a "
+                    "smaller Q or set taps=",
+                    spec->kind->name, wanted, DESIGN_TAPS_MOST);
+    size_t taps = (size_t)fmin(wanted, DESIGN_TAPS_MOST);
+    if (phase == PHASE_MINIMUM)
+        return run_sections(spec, &sections, taps, design);
+    return make_magnitude(spec, (struct phase_magnitude){sections_at, &sections}, taps | 1, phase,
+                          design);
+}
+
+/* ---- frequency responses of files, and their inverses ---- */
+
+enum { TAPS_MOST = 1 << 17 /* that are chosen without taps= */ };
+
+static const double ABSOLUTE_BEYOND = 30; /* dB: a mean level that no correction has */
+static const double ERROR_MOST = 0.1;     /* dB, from the file at its frequencies */
+static const double ERROR_SAID = 0.5;     /* dB */
+static const double DEPTH = 40;           /* dB below the largest level: errors count less below */
+
+struct target {
+    const struct level_curve *curve;
+    double reference; /* dB of the file that become 0 dB */
+    bool is_inverse;
+    double limit; /* dB: the largest level of an inverse */
+};
+
+static double target_level(const struct target *target, double hertz)
+{
+    double level = level_curve_at(target->curve, hertz) - target->reference;
+    return target->is_inverse ? fmin(-level, target->limit) : level;
+}
+
+static double target_at(const void *context, double hertz)
+{
+    return pow(10, target_level(context, hertz) / 20);
+}
+
+/* Levels of sound pressure are relative to 20 uPa: as a gain they would be thousandfold. */
+static enum status read_reference(const struct design_spec *spec, struct target *target)
+{
+    double mean = level_curve_mean(target->curve);
+    bool is_absolute = fabs(mean) > ABSOLUTE_BEYOND;
+    target->reference = is_absolute ? mean : 0;
+    if (is_absolute && !design_option(spec, "reference"))
+        note(
+            "%s: its mean level, %.2f dB, is taken as 0 dB; reference=0dB takes the levels as they "
+            "are",
+            spec->value, mean);
+    return design_number(spec, "reference", DESIGN_RANGE(DB, -300, 300), &target->reference);
+}
+
+static enum status read_target(const struct design_spec *spec, struct target *target)
+{
+    size_t limited = 0;
+    TRY(read_reference(spec, target));
+    TRY(design_number(spec, "limit", DESIGN_RANGE(DB, 0, 120), &target->limit));
+    for (size_t i = 0; target->is_inverse && i < level_curve_count(target->curve); i++)
+        limited += target->reference - target->curve->levels.values[i] > target->limit;
+    if (limited > 0)
+        note("%s: at %zu of its %zu frequencies the correction is limited to %g dB (limit=)",
+             spec->value, limited, level_curve_count(target->curve), target->limit);
+    return STATUS_OK;
+}
+
+/* The largest error at the frequencies of the file, in dB. */
+static enum status measure_error(const struct design *design, const struct target *target,
+                                 double *error)
+{
+    size_t points = level_curve_count(target->curve);
+    double largest = -INFINITY, *gains = calloc(points, sizeof *gains);
+    if (!gains)
+        return fail_memory("a mask");
+    enum status status =
+        level_curve_measure(target->curve, design->rate, design->coefficients, design->taps, gains);
+    for (size_t i = 0; i < points; i++)
+        largest = fmax(largest, target_level(target, level_curve_hertz(target->curve, i)));
+    *error = 0;
+    for (size_t i = 0; i < points && status == STATUS_OK && !isnan(gains[i]); i++)
+        *error =
+            fmax(*error,
+                 level_curve_error(gains[i], target_at(target, level_curve_hertz(target->curve, i)),
+                                   pow(10, (largest - DEPTH) / 20)));
+    free(gains);
+    return status;
+}
+
+/* As many taps as the detail of the file takes, unless taps= says how many. */
+static enum status respond(const struct design_spec *spec, const struct target *target,
+                           struct design *design)
+{
+    enum phase phase = PHASE_MINIMUM;
+    size_t taps = fft_double_fitting(design->rate / 4);
+    bool is_chosen = design_option(spec, "taps");
+    double error = 0;
+    TRY(design_phase(spec, &phase));
+    for (;; taps *= 2) {
+        TRY(make_magnitude(spec, (struct phase_magnitude){target_at, target}, taps, phase, design));
+        TRY(measure_error(design, target, &error));
+        if (is_chosen || error <= ERROR_MOST || taps * 2 > TAPS_MOST)
+            break;
+        design_free(design);
+    }
+    if (error > ERROR_SAID)
+        note("%s: the mask of %zu taps is up to %.1f dB from the file; more taps= come closer",
+             spec->value, design->taps, error);
+    return STATUS_OK;
+}
+
+/* What could have been read otherwise. A third column is a phase. */
+static void note_reading(const struct design_spec *spec, const struct response_file *response)
+{
+    char name[RESPONSE_NAME_MOST + 1];
+    response_file_name(response, response->chosen, name);
+    if (response->is_khz)
+        note("%s: its frequencies are in kHz, as is said above them", spec->value);
+    if (response->is_sorted)
+        note("%s: its frequencies are not in rising order and were sorted", spec->value);
+    bool is_certain = response->columns <= 3 || design_option(spec, "column");
+    if (response->columns > 2)
+        (is_certain ? note_detail : note)(
+            "%s: of its %zu columns the levels are those of number %zu%s%s; column= takes another",
+            spec->value, response->columns, response->chosen, *name ? ", " : "", name);
+}
+
+static enum status make_response(const struct design_spec *spec, struct design *design)
+{
+    struct response_file response;
+    TRY(design_need_value(spec));
+    TRY(response_file_load(spec->value, design_option(spec, "column"), &response));
+    struct target target = {
+        .curve = &response.curve,
+        .is_inverse = strcmp(spec->kind->name, "inverse") == 0,
+        .limit = 12,
+    };
+    if (!design->rate)
+        design->rate = DESIGN_RATE_DEFAULT;
+    note_reading(spec, &response);
+    enum status status = read_target(spec, &target);
+    if (status == STATUS_OK)
+        status = respond(spec, &target, design);
+    response_file_free(&response);
+    return status;
+}
+
+const struct design_kind design_equalisers[] = {
+    {"riaa", "riaa", "taps, phase", "the playback curve of records (IEC 60098), 0 dB at 1 kHz",
+     .make = make_standard},
+    {"aweight", "aweight", "taps, phase", "A-weighting (IEC 61672), 0 dB at 1 kHz",
+     .make = make_standard},
+    {"tilt", "tilt:-3dB/oct", "taps, phase", "a slope about 1 kHz, level below 20 Hz",
+     .make = make_tilt},
+    {"graphiceq", "graphiceq:31 -3; 1000 2", "taps, phase",
+     "gains in dB at frequencies in Hz, linear between them on a logarithmic axis",
+     .make = make_graphic},
+    {"parametric", "parametric:PK 1000 -6 1.4; HS 8000 2", "taps, phase",
+     "peaks (PK), shelves (LS HS), LP HP BP NO: frequency, gain in dB of the first three,\n"
+     "Q; second-order sections by the RBJ cookbook",
+     .make = make_sections},
+    {"response", "response:mic.cal", "column, reference, taps, phase",
+     "the magnitude of a frequency response: text with a frequency (Hz) and a level (dB) a line,\n"
+     "as .cal, .frd or REW exports; level beyond its ends. reference= is the level that becomes\n"
+     "0 dB: by default 0, or the mean of levels of sound pressure. column= is the name or number\n"
+     "of that with the levels. phase=minimum|linear",
+     .names_file = true, .make = make_response},
+    {"inverse", "inverse:mic.cal,limit=12dB", "column, limit, reference, taps, phase",
+     "the correction of such a response, which amplifies by at most limit= (12 dB)",
+     .names_file = true, .make = make_response},
+    {0},
+};

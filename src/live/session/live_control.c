@@ -1,0 +1,511 @@
+/* What a user changes while halo live runs: keys, OSC, and changed files of masks. */
+#include "base/plural.h"
+#include "base/short_list.h"
+#include "base/thread.h"
+#include "chain/stage_mask.h"
+#include "live/session/live_session.h"
+#include "view/distinct_name.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CHOICE_LOADER_REASON = 1000 /* bytes, with its 0 */ };
+
+/* ---- a thread reads a mask: a disk may be slow, and a network file hang ---- */
+
+struct choice_loader {
+    char *text;
+    struct stream_format format;
+    struct stage_settings settings;
+    struct mask *mask;
+    char reason[CHOICE_LOADER_REASON];
+    atomic_bool is_read;
+    atomic_int users; /* its thread and its owner; the last one frees it */
+};
+
+static void release(struct choice_loader *loader)
+{
+    if (atomic_fetch_sub(&loader->users, 1) > 1)
+        return;
+    mask_destroy(loader->mask);
+    free(loader->text);
+    free(loader);
+}
+
+static void *read_mask(void *context)
+{
+    struct choice_loader *loader = context;
+    const struct log_keeper before = log_keep_in(loader->reason, sizeof loader->reason);
+    if (stage_mask_read(loader->text, &loader->format, &loader->settings, &loader->mask) !=
+        STATUS_OK)
+        loader->mask = NULL;
+    log_keep_again(&before);
+    atomic_store(&loader->is_read, true);
+    release(loader);
+    return NULL;
+}
+
+static enum status choice_loader_start(const char *text, const struct stream_format *format,
+                                       const struct stage_settings *settings,
+                                       struct choice_loader **result)
+{
+    pthread_t thread;
+    struct choice_loader *loader = calloc(1, sizeof *loader);
+    if (!loader || !(loader->text = strdup(text))) {
+        free(loader);
+        return fail_memory("a mask");
+    }
+    loader->format = *format;
+    loader->settings = *settings;
+    atomic_init(&loader->users, 2);
+    int error = thread_start(&thread, "halo load", THREAD_ORDINARY, read_mask, loader);
+    if (error != 0) {
+        atomic_store(&loader->users, 1);
+        release(loader);
+        return fail(CAUSE_NO_MEMORY, "cannot start a thread for a mask: %s", thread_error(error));
+    }
+    pthread_detach(thread);
+    *result = loader;
+    return STATUS_OK;
+}
+
+/* True: it is done and freed; *mask is the caller's, or NULL if reading failed, with its reason. */
+static bool choice_loader_take(struct choice_loader *loader, struct mask **mask,
+                               char reason[CHOICE_LOADER_REASON])
+{
+    if (!atomic_load(&loader->is_read))
+        return false;
+    memcpy(reason, loader->reason, sizeof loader->reason);
+    *mask = loader->mask;
+    loader->mask = NULL;
+    release(loader);
+    return true;
+}
+
+/* Its thread frees what it reads, once it can. NULL is ignored. */
+static void choice_loader_abandon(struct choice_loader *loader)
+{
+    if (loader)
+        release(loader);
+}
+
+/* ---- the line in which the name of a preset is typed ---- */
+
+enum { ESCAPE = 27 };
+
+static void show_prompt(struct live_preset_prompt *prompt)
+{
+    const char *hint = prompt->replaces ? "Enter replaces it  Escape does not"
+                       : prompt->offers ? "Enter saves  or type another name"
+                                        : "Enter saves  Escape does not";
+    snprintf(prompt->line, sizeof prompt->line, "%s %s_   %s",
+             prompt->replaces ? "REPLACE preset" : "save as preset", prompt->name, hint);
+    prompt->lines[0] = prompt->line;
+}
+
+/* The name of what is heard is offered as text that is selected: a letter replaces it, and a
+ * backspace edits it. */
+static void open_prompt(struct live_session *session)
+{
+    struct live_preset_prompt *prompt = &session->presets.prompt;
+    *prompt = (struct live_preset_prompt){.is_open = true};
+    strcpy(prompt->name, session->presets.name);
+    prompt->offers = *prompt->name;
+    show_prompt(prompt);
+}
+
+/* The last character, of one byte or more. */
+static void erase_last(struct live_preset_prompt *prompt)
+{
+    size_t length = strlen(prompt->name);
+    while (length > 0 && ((unsigned char)prompt->name[--length] & 0xc0) == 0x80)
+        ;
+    prompt->name[length] = '\0';
+}
+
+/* In UTF-8; what does not fit is left out. */
+static void append(struct live_preset_prompt *prompt, unsigned code)
+{
+    unsigned char bytes[5] = {0};
+    if (prompt->offers)
+        prompt->name[0] = '\0';
+    size_t extra = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    static const unsigned char heads[] = {0, 0xc0, 0xe0, 0xf0};
+    bytes[0] = (unsigned char)(heads[extra] | code >> (6 * extra));
+    for (size_t i = 1; i <= extra; i++)
+        bytes[i] = (unsigned char)(0x80 | ((code >> (6 * (extra - i))) & 0x3f));
+    if (strlen(prompt->name) + extra + 1 < sizeof prompt->name)
+        strcat(prompt->name, (const char *)bytes);
+}
+
+/* One of that name, other than what is heard, is replaced after a second Enter. */
+static bool must_ask(const struct live_session *session)
+{
+    const struct live_presets *presets = &session->presets;
+    char path[PATH_MAX];
+    return !presets->prompt.replaces && strcmp(presets->prompt.name, presets->name) != 0 &&
+           preset_path(presets->prompt.name, path) == STATUS_OK && access(path, F_OK) == 0;
+}
+
+static void save_typed(struct live_session *session)
+{
+    struct live_preset_prompt *prompt = &session->presets.prompt;
+    char reason[PRESET_REASON];
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
+    bool asks = must_ask(session);
+    enum status status = asks ? STATUS_OK : live_preset_save(session, prompt->name, true);
+    log_keep_again(&before);
+    prompt->is_open = asks;
+    prompt->replaces = asks;
+    if (status != STATUS_OK)
+        view_warning(session->stream.view, "%s", reason);
+}
+
+static void type_key(struct live_session *session, int key)
+{
+    struct live_preset_prompt *prompt = &session->presets.prompt;
+    if (key == '\n')
+        save_typed(session);
+    else if (key == ESCAPE)
+        prompt->is_open = false;
+    else if (key == VIEW_KEY_BACKSPACE)
+        erase_last(prompt);
+    else if (key >= ' ' && key < VIEW_KEY_LEFT && key != 0x7f)
+        append(prompt, (unsigned)key);
+    if (key != '\n')
+        prompt->offers = prompt->replaces = false;
+    show_prompt(prompt);
+}
+
+/* ---- masks and recordings ---- */
+
+/* ---- masks and recordings ---- */
+
+enum status live_control_choose(struct live_session *session, size_t number)
+{
+    size_t count = session->stream.chain.choice_count;
+    if (number > count)
+        return fail(CAUSE_USAGE, "there is no mask %zu: there %s %zu", number, plural_are(count),
+                    count);
+    stream_session_set_dry(&session->stream, number == 0);
+    if (number > 0)
+        choices_ask(session->stream.chain.choices, number - 1, 0, &session->stream.way);
+    return STATUS_OK;
+}
+
+static bool is_switching(const struct live_session *session)
+{
+    const struct choices *choices = session->stream.chain.choices;
+    return choices && choices_are_switching(choices);
+}
+
+/* One mask at a time: it is read when the previous one was, and no switch is under way. If it
+ * cannot be read the old one stays. `command` (NULL: a key) is answered then. */
+static enum status ask_load(struct live_session *session, size_t choice, const char *text,
+                            const struct osc_command *command)
+{
+    struct stream_session *stream = &session->stream;
+    if (stream->next[STREAM_MASK].is_asked)
+        return fail(CAUSE_BUSY, "cannot read a mask: another one waits to be read");
+    char *kept = text ? strdup(text) : NULL;
+    if (text && !kept)
+        return fail_memory("a mask");
+    stream_session_ask(stream, STREAM_MASK,
+                       &(struct stream_request){.choice = choice, .text = kept}, command);
+    return STATUS_OK;
+}
+
+static void begin_load(struct live_session *session)
+{
+    struct stream_session *stream = &session->stream;
+    const struct live_chain *chain = &stream->chain;
+    struct stream_request *load = stream_session_begin_request(stream, STREAM_MASK);
+    char reason[CHOICE_LOADER_REASON] = "";
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
+    enum status status = choice_loader_start(load->text ? load->text : chain->texts[load->choice],
+                                             &chain->mask_format, &chain->request.options->settings,
+                                             &session->loader);
+    log_keep_again(&before);
+    if (status != STATUS_OK)
+        stream_session_end_request(stream, load, reason);
+}
+
+static void finish_load(struct live_session *session)
+{
+    struct stream_session *stream = &session->stream;
+    struct live_chain *chain = &stream->chain;
+    struct stream_request *load = &stream->current[STREAM_MASK];
+    char reason[CHOICE_LOADER_REASON];
+    struct mask *mask;
+    if (!choice_loader_take(session->loader, &mask, reason))
+        return;
+    session->loader = NULL;
+    if (!mask) {
+        stream_session_end_request(stream, load, reason);
+        return;
+    }
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
+    enum status status = live_chain_put(chain, load->choice, load->text, mask, &stream->way);
+    bool is_loaded = status == STATUS_OK;
+    log_keep_again(&before);
+    if (status == STATUS_TRY_AGAIN && !load->text) { /* a chain of another size takes it */
+        live_preset_ask_present(session);
+        reason[0] = '\0';
+    }
+    if (is_loaded) {
+        live_log_load(stream->log, load->choice, chain->texts[load->choice],
+                      live_frames(stream->live));
+        view_message(stream->view, "mask %s is loaded", chain->names[load->choice]);
+    }
+    stream_session_end_request(stream, load, is_loaded ? "" : reason);
+}
+
+static void advance_loads(struct live_session *session)
+{
+    size_t changed;
+    if (is_switching(session))
+        return;
+    if (session->loader)
+        finish_load(session);
+    else if (session->stream.next[STREAM_MASK].is_asked)
+        begin_load(session);
+    else if (session->watch && file_watch_next(session->watch, &changed) &&
+             ask_load(session, changed, NULL, NULL) != STATUS_OK)
+        return;
+}
+
+void live_control_end_loads(struct live_session *session)
+{
+    struct stream_session *stream = &session->stream;
+    struct stream_request *const loads[] = {&stream->current[STREAM_MASK],
+                                            &stream->next[STREAM_MASK]};
+    choice_loader_abandon(session->loader);
+    session->loader = NULL;
+    for (size_t i = 0; i < 2; i++)
+        stream_session_end_request(stream, loads[i],
+                                   loads[i]->path ? "cannot read a mask: the masks changed" : "");
+}
+
+static enum status reload(struct live_session *session, const struct osc_command *command)
+{
+    const struct choices *choices = session->stream.chain.choices;
+    if (!choices)
+        return fail(CAUSE_USAGE, "there is no mask to reload");
+    return ask_load(session, choices_asked(choices), NULL, command);
+}
+
+static void flush_recordings(struct live_session *session)
+{
+    uint64_t frames = 0;
+    bool any = false;
+    for (size_t i = 0; i < LIVE_RECORDINGS; i++) {
+        const struct live_recording *own = &session->recordings[i];
+        if (!own->recorder)
+            continue;
+        any = true;
+        recorder_flush(own->recorder, &frames);
+        view_message(session->stream.view, "%s: %.1f s written", own->path,
+                     (double)frames / (double)session->stream.info.rate);
+    }
+    if (!any)
+        view_message(session->stream.view, "no recording; start with --record OUT.wav");
+}
+
+static enum status act_on_key(struct live_session *session, int key)
+{
+    if (stream_session_key(&session->stream, key))
+        return STATUS_OK;
+    if (key >= '1' && key <= '9')
+        return live_control_choose(session, (size_t)(key - '0'));
+    switch (key) {
+    case 'r':
+        return reload(session, NULL);
+    case 'p':
+    case 'P':
+        return live_preset_go(session, key == 'p' ? 1 : -1, NULL);
+    case 's':
+        open_prompt(session);
+        return STATUS_OK;
+    case 'w':
+        flush_recordings(session);
+        return STATUS_OK;
+    default:
+        return STATUS_OK;
+    }
+}
+
+void live_control_key(struct stream_session *stream, int key)
+{
+    struct live_session *session = (struct live_session *)stream;
+    char reason[256];
+    if (session->presets.prompt.is_open) {
+        type_key(session, key);
+        return;
+    }
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
+    enum status status = act_on_key(session, key);
+    log_keep_again(&before);
+    if (status != STATUS_OK)
+        view_message(session->stream.view, "%s", reason);
+}
+
+enum status live_control_watch(struct live_session *session)
+{
+    const struct live_chain *chain = &session->stream.chain;
+    enum status status = file_watch_open(&session->watch);
+    for (size_t i = 0; i < chain->choice_count && status == STATUS_OK; i++) {
+        char *file = NULL;
+        status = stage_mask_file(chain->texts[i], &file);
+        if (status == STATUS_OK && file)
+            status = file_watch_add(session->watch, file, i);
+        free(file);
+    }
+    return status;
+}
+
+void live_control_watch_again(struct live_session *session)
+{
+    if (!session->watch)
+        return;
+    file_watch_close(session->watch);
+    session->watch = NULL;
+    if (live_control_watch(session) != STATUS_OK)
+        view_warning(session->stream.view, "the masks of the preset are not watched");
+}
+
+void live_control_show_keys(struct live_session *session)
+{
+    struct stream_session *stream = &session->stream;
+    snprintf(
+        stream->keys, sizeof stream->keys,
+        "1-9 mask  space dry  [ ] gain  m mute  q leave%s  p preset  s save  r reload  w write",
+        live_controls_keys(&stream->controls));
+}
+
+/* ---- OSC ---- */
+
+enum { SHORTEST = 8 /* columns of a name on a narrow screen */ };
+
+/* Its name in full, or as a screen of some width shows it. */
+static bool is_shown_as(const struct live_chain *chain, size_t choice, const char *name)
+{
+    char shown[DISTINCT_NAME_BYTES];
+    bool is_same = strcmp(chain->names[choice], name) == 0;
+    for (int columns = DISTINCT_NAME_BYTES; columns >= SHORTEST && !is_same; columns--) {
+        distinct_name(chain->names, chain->choice_count, choice, columns, shown);
+        is_same = strcmp(shown, name) == 0;
+    }
+    return is_same;
+}
+
+static enum status refuse_name(const struct live_chain *chain, const char *name)
+{
+    struct short_list all = {0};
+    for (size_t i = 0; i <= chain->choice_count; i++)
+        short_list_add(&all, i > 0 ? chain->names[i - 1] : "dry");
+    return fail(CAUSE_USAGE, "there is no mask '%s'; there is %s", name, short_list_text(&all, ""));
+}
+
+static enum status choose_named(struct live_session *session, const char *name)
+{
+    const struct live_chain *chain = &session->stream.chain;
+    char *end;
+    for (size_t i = 0; i < chain->choice_count; i++)
+        if (is_shown_as(chain, i, name))
+            return live_control_choose(session, i + 1);
+    unsigned long number = strtoul(name, &end, 10);
+    if (strcmp(name, "dry") == 0)
+        number = 0;
+    else if (*end || name[0] < '0' || name[0] > '9')
+        return refuse_name(chain, name);
+    return live_control_choose(session, number);
+}
+
+/* A path is not a list of options: its commas are escaped. */
+static enum status load_path(struct live_session *session, const struct osc_command *command)
+{
+    char text[2 * OSC_TEXT_MOST], *to = text;
+    size_t count = session->stream.chain.choice_count;
+    if (command->choice == 0 || command->choice > count)
+        return fail(CAUSE_USAGE, "there is no mask %zu: there %s %zu", command->choice,
+                    plural_are(count), count);
+    for (const char *at = command->text; *at; at++) {
+        if (*at == ',')
+            *to++ = '\\';
+        *to++ = *at;
+    }
+    *to = '\0';
+    return ask_load(session, command->choice - 1, text, command);
+}
+
+static enum status set_gain(struct stream_session *stream, double db)
+{
+    if (db < STREAM_GAIN_LEAST_DB || db > STREAM_GAIN_MOST_DB)
+        return fail(CAUSE_USAGE, "the gain is from %g to %g dB, not %g", STREAM_GAIN_LEAST_DB,
+                    STREAM_GAIN_MOST_DB, db);
+    stream_session_set_gain(stream, db);
+    return STATUS_OK;
+}
+
+static enum status execute(struct live_session *session, const struct osc_command *command)
+{
+    struct stream_session *stream = &session->stream;
+    switch (command->action) {
+    case OSC_CHOOSE:
+        return live_control_choose(session, command->choice);
+    case OSC_CHOOSE_NAMED:
+        return choose_named(session, command->text);
+    case OSC_LOAD:
+        return load_path(session, command);
+    case OSC_CONTROL:
+        return live_controls_set(&stream->controls, command->stage, command->text,
+                                 command->value_text);
+    case OSC_GAIN:
+        return set_gain(stream, command->value);
+    case OSC_MUTE:
+        stream_session_set_mute(stream, command->on);
+        break;
+    case OSC_RELOAD:
+        return reload(session, command);
+    case OSC_PRESET:
+        return live_preset_ask(session, command->text, command);
+    case OSC_PRESET_NEXT:
+    case OSC_PRESET_PREVIOUS:
+        return live_preset_go(session, command->action == OSC_PRESET_NEXT ? 1 : -1, command);
+    case OSC_PRESET_SAVE:
+        return live_preset_save(session, command->text, true);
+    case OSC_QUIT:
+        stream_session_leave(stream);
+        break;
+    }
+    return STATUS_OK;
+}
+
+static void receive_osc(struct live_session *session)
+{
+    struct osc_command command;
+    const char *refusal;
+    while (osc_receive(session->stream.osc, &command)) {
+        char reason[256];
+        const struct log_keeper before = log_keep_in(reason, sizeof reason);
+        enum status status = execute(session, &command);
+        log_keep_again(&before);
+        if (status != STATUS_OK)
+            osc_refuse(session->stream.osc, &command.sender, command.path, reason);
+    }
+    while ((refusal = osc_refusal(session->stream.osc)))
+        view_warning(session->stream.view, "OSC %s", refusal);
+}
+
+void live_control_advance(struct stream_session *stream, bool keys_ended)
+{
+    struct live_session *session = (struct live_session *)stream;
+    (void)keys_ended; /* a service has none */
+    if (stream->osc)
+        receive_osc(session);
+    advance_loads(session);
+    live_preset_advance(session);
+}

@@ -1,0 +1,644 @@
+/* Presets of halo live while it runs: begun with, prepared, changed to, saved. */
+#include "base/plural.h"
+#include "base/thread.h"
+#include "live/session/live_session.h"
+#include "signal/audio.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a preset is prepared beside the stream, on a thread and on the CPU ---- */
+
+enum loader_stage { READING, FEEDING, ABANDONED };
+
+struct preset_loader {
+    struct preset_source source;
+    struct chain_options settings; /* without stages */
+    struct live_chain_request like;
+    struct live *live; /* must outlive the loader */
+    size_t outputs;    /* of its slots */
+    unsigned number;   /* of the new slot */
+    struct prepared_preset *prepared;
+    pthread_t thread;
+    _Atomic(enum loader_stage) stage;
+    atomic_bool cancelled;
+    atomic_bool is_done;
+    atomic_int users; /* its thread and its owner; the last one frees it */
+};
+
+void prepared_preset_free(struct prepared_preset *prepared)
+{
+    if (!prepared)
+        return;
+    stream_slot_free(&prepared->coming.slot);
+    live_chain_free(&prepared->chain);
+    preset_destroy(prepared->preset);
+    free(prepared);
+}
+
+static void release_loader(struct preset_loader *loader)
+{
+    if (atomic_fetch_sub(&loader->users, 1) > 1)
+        return;
+    prepared_preset_free(loader->prepared);
+    free(loader);
+}
+
+struct live_chain_request preset_chain_request(const struct preset *preset,
+                                               const struct live_chain_request *like)
+{
+    struct live_chain_request request = *like;
+    request.options = &preset->options;
+    request.stage = preset->live.stage;
+    request.others = preset->live.others;
+    request.other_count = preset->live.other_count;
+    request.first = preset->live.mask - 1;
+    return request;
+}
+
+/* ---- its thread ---- */
+
+static enum status load_chain(struct preset_loader *loader)
+{
+    struct prepared_preset *prepared = loader->prepared;
+    struct live_chain *chain = &prepared->chain;
+    if (!prepared->preset)
+        TRY(preset_load(&loader->source, &loader->settings, &prepared->preset));
+    const struct preset *preset = prepared->preset;
+    const struct live_chain_request request = preset_chain_request(preset, &loader->like);
+    TRY(live_chain_init(chain, &request));
+    if (chain->filter->outputs != loader->outputs)
+        return fail(CAUSE_UNSUPPORTED,
+                    "it makes %zu channel%s, not %zu as what plays; begin with it instead",
+                    chain->filter->outputs, plural_s(chain->filter->outputs), loader->outputs);
+    const struct stream_slot_settings settings = {.chain = chain->filter,
+                                                  .stages = &chain->stages,
+                                                  .gain = audio_from_db(preset->live.gain_db),
+                                                  .dry = preset->live.dry,
+                                                  .number = loader->number};
+    return stream_slot_init(&prepared->coming.slot, &settings);
+}
+
+/* As long as anything that was heard can still sound. */
+static uint64_t memory_of(const struct filter *filter)
+{
+    return filter->tail_unknown ? UINT32_MAX : filter->latency + filter->tail;
+}
+
+static enum status prepare(struct preset_loader *loader)
+{
+    struct prepared_preset *prepared = loader->prepared;
+    enum loader_stage reading = READING;
+    TRY(load_chain(loader));
+    if (!atomic_compare_exchange_strong(&loader->stage, &reading, FEEDING))
+        return STATUS_INTERRUPTED;
+    TRY(live_change_feed(live_change_of(loader->live), &prepared->coming,
+                         memory_of(prepared->chain.filter), &loader->cancelled));
+    if (atomic_load(&loader->cancelled))
+        return STATUS_INTERRUPTED;
+    prepared->chain.since = prepared->coming.since;
+    live_change_offer(live_change_of(loader->live), &prepared->coming);
+    return STATUS_OK;
+}
+
+static void *run_loader(void *context)
+{
+    struct preset_loader *loader = context;
+    struct prepared_preset *prepared = loader->prepared;
+    const struct log_keeper before = log_keep_in(prepared->reason, sizeof prepared->reason);
+    enum status status = prepare(loader);
+    log_keep_again(&before);
+    if (status != STATUS_OK && !*prepared->reason)
+        strcpy(prepared->reason, "it was interrupted");
+    atomic_store(&loader->is_done, true);
+    release_loader(loader);
+    return NULL;
+}
+
+/* ---- the control thread ---- */
+
+/* A GPU's memory can be freed only while no kernel polls for blocks: what comes while a stream runs
+ * is for the CPU. */
+static void keep_to_cpu_beside(struct convolver_settings *convolver)
+{
+    convolver->gpu = (struct gpu_settings){0};
+    if (strcmp(convolver->backend, "direct") != 0)
+        convolver->backend = "cpu";
+}
+
+/* What only the control thread may read; the rest its thread reads. */
+static enum status prepare_options(struct preset_loader *loader, const struct play_options *options,
+                                   double gain_db)
+{
+    loader->settings = options->chain;
+    loader->settings.stages = (struct stage_list){0};
+    keep_to_cpu_beside(&loader->settings.settings.convolver);
+    if (loader->source.place == PRESET_SAVED)
+        return preset_check_name(loader->source.text);
+    if (loader->source.place != PRESET_OF_OPTIONS)
+        return STATUS_OK;
+    TRY(preset_of_options(options, loader->source.mask, &loader->settings,
+                          &loader->prepared->preset));
+    loader->prepared->preset->live.gain_db = gain_db;
+    return STATUS_OK;
+}
+
+/* Only while no other change is under way. `gain_db`: with a source of PRESET_OF_OPTIONS. */
+static enum status preset_loader_start(struct live_session *session,
+                                       const struct preset_source *source,
+                                       const struct play_options *options, double gain_db)
+{
+    const struct stream_session *stream = &session->stream;
+    struct preset_loader *loader = calloc(1, sizeof *loader);
+    struct prepared_preset *prepared = calloc(1, sizeof *prepared);
+    if (!loader || !prepared) {
+        free(loader);
+        free(prepared);
+        return fail_memory("a preset");
+    }
+    prepared->coming.frames = stream->way.frames;
+    prepared->coming.shape = stream->way.shape;
+    loader->prepared = prepared;
+    loader->source = *source;
+    loader->like = stream->chain.request;
+    loader->live = stream->live;
+    loader->outputs = stream->chain.filter->outputs;
+    loader->number = ++session->presets.number;
+    atomic_init(&loader->users, 1);
+    enum status status = prepare_options(loader, options, gain_db);
+    if (status != STATUS_OK) {
+        release_loader(loader);
+        return status;
+    }
+    atomic_store(&loader->users, 2);
+    int error = thread_start(&loader->thread, "halo preset", THREAD_ORDINARY, run_loader, loader);
+    if (error != 0) {
+        atomic_store(&loader->users, 1);
+        release_loader(loader);
+        return fail(CAUSE_NO_MEMORY, "cannot start a thread for a preset: %s", thread_error(error));
+    }
+    session->presets.loader = loader;
+    return STATUS_OK;
+}
+
+/* True: it is done and freed; *prepared, the caller's, was offered to the step or has a reason. */
+static bool preset_loader_take(struct preset_loader *loader, struct prepared_preset **prepared)
+{
+    if (!atomic_load(&loader->is_done))
+        return false;
+    pthread_join(loader->thread, NULL);
+    *prepared = loader->prepared;
+    loader->prepared = NULL;
+    release_loader(loader);
+    return true;
+}
+
+/* When no step runs. Returns when it no longer uses the stream; what it still reads it frees. */
+static void preset_loader_abandon(struct preset_loader *loader)
+{
+    enum loader_stage reading = READING;
+    if (!loader)
+        return;
+    atomic_store(&loader->cancelled, true);
+    if (atomic_compare_exchange_strong(&loader->stage, &reading, ABANDONED))
+        pthread_detach(loader->thread);
+    else
+        pthread_join(loader->thread, NULL);
+    release_loader(loader);
+}
+
+/* ---- what is heard now ---- */
+
+static const char *name_of(const struct preset *preset)
+{
+    return preset->source.place == PRESET_SAVED ? preset->source.text : "";
+}
+
+/* A preset that is not remembered is no reason to stop. */
+static void remember(struct live_session *session)
+{
+    const char *name = session->presets.name;
+    char reason[PRESET_REASON];
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
+    enum status status = preset_remember(name);
+    log_keep_again(&before);
+    if (status != STATUS_OK)
+        view_warning(session->stream.view, "--resume will not know preset %s: %s", name, reason);
+}
+
+static enum status find_first(const struct live_options *options, struct preset_source *source)
+{
+    *source = (struct preset_source){.place = PRESET_OF_OPTIONS, .mask = PRESET_OWN_MASK};
+    if (options->preset || options->resume)
+        source->place = PRESET_SAVED;
+    if (options->resume)
+        return preset_last(source->text);
+    if (options->preset)
+        TRY(preset_check_name(options->preset));
+    if (options->preset)
+        strcpy(source->text, options->preset);
+    return STATUS_OK;
+}
+
+enum status live_preset_load_source(const struct live_options *options,
+                                    const struct preset_source *source, struct preset **preset)
+{
+    return source->place == PRESET_OF_OPTIONS
+               ? preset_of_options(&options->play, source->mask, &options->play.chain, preset)
+               : preset_load(source, &options->play.chain, preset);
+}
+
+/* The preset that the options name; NULL stays if they name none. Errors: no such preset. */
+static enum status live_preset_load(const struct live_options *options, struct preset **preset)
+{
+    struct preset_source source;
+    char where[PRESET_LABEL_MOST + 16], label[PRESET_LABEL_MOST];
+    TRY(find_first(options, &source));
+    if (source.place == PRESET_OF_OPTIONS)
+        return STATUS_OK;
+    preset_source_describe(&source, label);
+    snprintf(where, sizeof where, "cannot resume %s", label);
+    const char *before = log_prefix(options->resume ? where : NULL);
+    enum status status = live_preset_load_source(options, &source, preset);
+    log_prefix(before);
+    return status;
+}
+
+/* The mask that a chain begins with, which a rule for another device may have changed. */
+static int first_mask(const struct live_options *options, const struct preset *preset)
+{
+    if (!preset)
+        return options->play.choosing == SIZE_MAX ? PRESET_OWN_MASK : 1;
+    if (preset->live.dry)
+        return 0;
+    return preset->live.stage == SIZE_MAX ? PRESET_OWN_MASK : (int)preset->live.mask;
+}
+
+void live_preset_use(struct live_session *session, struct preset *preset)
+{
+    preset_destroy(session->presets.preset);
+    session->presets.preset = preset;
+    session->stream.gain_db = preset->live.gain_db;
+    session->stream.dry = preset->live.dry;
+}
+
+enum status live_preset_begin(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    struct preset *preset = NULL;
+    TRY(find_first(session->options, &presets->first));
+    TRY(live_preset_load(session->options, &preset));
+    presets->first.mask = first_mask(session->options, preset);
+    if (preset)
+        live_preset_use(session, preset);
+    return STATUS_OK;
+}
+
+void live_preset_begun(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    if (presets->preset)
+        strcpy(presets->name, name_of(presets->preset));
+    if (*presets->name && !presets->is_for_device)
+        remember(session);
+}
+
+/* The stages as they are heard: masks loaded since, changed controls. The others share the texts of
+ * the chain. Free with free_stages. */
+static enum status present_stages(const struct stream_session *stream, struct stage_list *list)
+{
+    const struct live_chain *chain = &stream->chain;
+    *list = (struct stage_list){.precision = chain->stages.precision};
+    list->stages = calloc(chain->stages.count + 1, sizeof *list->stages);
+    if (!list->stages)
+        return fail_memory("a preset");
+    for (size_t i = 0; i < chain->stages.count; i++) {
+        const struct stage *stage = &chain->stages.stages[i];
+        bool chooses = chain->choice_count > 0 && i == chain->request.stage;
+        list->stages[i] = *stage;
+        list->stages[i].text = NULL;
+        list->count++;
+        TRY(live_controls_spec(&stream->controls, i, chooses ? chain->texts[0] : stage->text,
+                               &list->stages[i].text));
+    }
+    return STATUS_OK;
+}
+
+static void free_stages(struct stage_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->stages[i].text);
+    free(list->stages);
+}
+
+enum status live_preset_save(struct live_session *session, const char *name, bool force)
+{
+    struct stream_session *stream = &session->stream;
+    const struct live_chain *chain = &stream->chain;
+    struct chain_live live = {
+        .stage = SIZE_MAX, .mask = 1, .dry = stream->dry, .gain_db = stream->gain_db};
+    if (chain->choice_count > 0) {
+        live.stage = chain->request.stage;
+        live.other_count = chain->choice_count - 1;
+        live.others = (const char **)chain->texts + 1;
+        live.mask = choices_asked(chain->choices) + 1;
+    }
+    struct stage_list list;
+    enum status status = present_stages(stream, &list);
+    if (status == STATUS_OK)
+        status = preset_save(name, force, &list, &live);
+    free_stages(&list);
+    TRY(status);
+    snprintf(session->presets.name, sizeof session->presets.name, "%s", name);
+    remember(session);
+    view_message(stream->view, "saved as preset %s", name);
+    return STATUS_OK;
+}
+
+/* ---- the next one ---- */
+
+/* `reason`: why it was not done; "": it was. */
+static void end_request(struct live_session *session, struct stream_request *request,
+                        const char *reason)
+{
+    char label[PRESET_LABEL_MOST], text[PRESET_LABEL_MOST + PRESET_REASON + 32];
+    preset_source_describe(&request->source, label);
+    snprintf(text, sizeof text, "cannot change to %s: %s", label, reason);
+    stream_session_end_request(&session->stream, request, *reason ? text : "");
+}
+
+/* The last one counts. Keys go through presets without an answer to each, programs wait for it. */
+static void supersede(struct live_session *session, struct stream_request *request)
+{
+    if (request->is_asked && request->path)
+        end_request(session, request, "another preset was asked for since");
+}
+
+static void ask(struct live_session *session, const struct stream_request *request,
+                const struct osc_command *command)
+{
+    supersede(session, &session->stream.next[STREAM_PRESET]);
+    stream_session_ask(&session->stream, STREAM_PRESET, request, command);
+}
+
+enum status live_preset_ask(struct live_session *session, const char *name,
+                            const struct osc_command *command)
+{
+    struct stream_request request = {.source = {.place = PRESET_SAVED, .mask = PRESET_OWN_MASK}};
+    TRY(preset_check_name(name));
+    strcpy(request.source.text, name);
+    ask(session, &request, command);
+    return STATUS_OK;
+}
+
+void live_preset_ask_for_device(struct live_session *session, const struct preset_source *source)
+{
+    ask(session, &(struct stream_request){.is_for_device = true, .source = *source}, NULL);
+}
+
+const struct preset_source *live_preset_last_asked(const struct live_session *session)
+{
+    const struct stream_request *next = &session->stream.next[STREAM_PRESET];
+    const struct stream_request *current = &session->stream.current[STREAM_PRESET];
+    static const struct preset_source of_options = {.place = PRESET_OF_OPTIONS};
+    return next->is_asked            ? &next->source
+           : current->is_asked       ? &current->source
+           : session->presets.preset ? &session->presets.preset->source
+                                     : &of_options;
+}
+
+/* The preset that was asked for last, else what is heard, which may have been saved. */
+static const char *last_name(const struct live_session *session)
+{
+    const struct stream_session *stream = &session->stream;
+    const struct preset_source *last = live_preset_last_asked(session);
+    if (!stream->next[STREAM_PRESET].is_asked && !stream->current[STREAM_PRESET].is_asked)
+        return session->presets.name;
+    return last->place == PRESET_SAVED ? last->text : "";
+}
+
+enum status live_preset_go(struct live_session *session, int direction,
+                           const struct osc_command *command)
+{
+    struct preset_names names;
+    enum status status = preset_names_init(&names);
+    if (status == STATUS_OK && names.count == 0)
+        status = fail(CAUSE_USAGE, "there are no presets; key s saves one");
+    if (status != STATUS_OK)
+        goto end;
+    size_t at = 0, from = direction > 0 ? names.count - 1 : 0; /* to the first, or to the last */
+    for (at = 0; at < names.count; at++)
+        if (strcmp(names.names[at], last_name(session)) == 0)
+            from = at;
+    at = (from + (direction > 0 ? 1 : names.count - 1)) % names.count;
+    status = live_preset_ask(session, names.names[at], command);
+end:
+    preset_names_free(&names);
+    return status;
+}
+
+/* Prepare what is heard, as if the command line had asked for that. */
+static enum status start_present(struct live_session *session)
+{
+    const struct stream_session *stream = &session->stream;
+    const struct live_chain *chain = &stream->chain;
+    struct play_options options = session->options->play;
+    const struct preset_source source = {
+        .place = PRESET_OF_OPTIONS,
+        .mask = stream->dry ? 0 : (int)choices_asked(chain->choices) + 1,
+    };
+    struct stage_list stages;
+    enum status status = present_stages(stream, &stages);
+    options.chain.stages = stages;
+    options.chain.stages.tempo = chain->stages.tempo;
+    options.choosing = chain->request.stage;
+    options.other_count = chain->choice_count - 1;
+    for (size_t i = 0; i < options.other_count; i++)
+        options.others[i] = chain->texts[i + 1];
+    if (status == STATUS_OK)
+        status = preset_loader_start(session, &source, &options, stream->gain_db);
+    free_stages(&stages);
+    return status;
+}
+
+void live_preset_ask_present(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    const struct preset_source *source =
+        presets->preset ? &presets->preset->source : &presets->first;
+    if (!session->stream.next[STREAM_PRESET].is_asked) /* else another one will be heard */
+        ask(session,
+            &(struct stream_request){.is_for_device = true, .is_present = true, .source = *source},
+            NULL);
+}
+
+static void start_loader(struct live_session *session)
+{
+    char reason[PRESET_REASON] = "";
+    struct stream_request *current = stream_session_begin_request(&session->stream, STREAM_PRESET);
+    const struct log_keeper before = log_keep_in(reason, sizeof reason);
+    enum status status = current->is_present ? start_present(session)
+                                             : preset_loader_start(session, &current->source,
+                                                                   &session->options->play, 0);
+    log_keep_again(&before);
+    if (status != STATUS_OK)
+        end_request(session, current, reason);
+}
+
+/* ---- the change ---- */
+
+static void log_change(const struct live_session *session, const struct prepared_preset *prepared)
+{
+    const struct stream_session *stream = &session->stream;
+    const struct chain_live *live = &prepared->preset->live;
+    struct live_settings settings = stream_session_settings(stream);
+    settings.gain = audio_from_db(live->gain_db);
+    settings.dry = live->dry;
+    const struct live_log_preset preset = {
+        .chain = &prepared->chain,
+        .settings = &settings,
+        .at = prepared->coming.began,
+        .way = {.frames = prepared->coming.frames, .shape = prepared->coming.shape}};
+    live_log_preset(stream->log, &preset);
+}
+
+/* The last switch of the old chain's masks: it ended unnoticed, or the change cut it off. */
+static void log_last_switch(const struct stream_session *stream)
+{
+    const struct live_chain *chain = &stream->chain;
+    size_t choice;
+    uint64_t at;
+    if (!chain->choices)
+        return;
+    if (choices_poll(chain->choices, &choice, &at) ||
+        choices_are_within_switch(chain->choices, &choice, &at))
+        live_log_switch(stream->log, choice, chain->since + at, &stream->way);
+}
+
+static void exchange_chains(struct live_session *session, struct prepared_preset *prepared)
+{
+    struct stream_session *stream = &session->stream;
+    struct live_chain chain = stream->chain;
+    struct preset *preset = session->presets.preset;
+    stream->chain = prepared->chain;
+    session->presets.preset = prepared->preset;
+    prepared->chain = chain;
+    prepared->preset = preset;
+}
+
+/* What is heard now, and for --resume if a user asked for it. */
+static void tell(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    const struct stream_request *current = &session->stream.current[STREAM_PRESET];
+    char label[PRESET_LABEL_MOST];
+    strcpy(presets->name, name_of(presets->preset));
+    if (*presets->name && !current->is_for_device)
+        remember(session);
+    preset_source_describe(&presets->preset->source, label);
+    if (current->is_present)
+        snprintf(label, sizeof label, "the masks are loaded, with room for the longer one");
+    view_message(session->stream.view, "%s", label);
+}
+
+/* The step no longer uses the old chain. */
+static void adopt(struct live_session *session, struct prepared_preset *prepared)
+{
+    struct stream_session *stream = &session->stream;
+    struct live_presets *presets = &session->presets;
+    stream_session_update(stream); /* what the step reported of the old chain */
+    log_last_switch(stream);
+    log_change(session, prepared);
+    live_session_prove(session, &stream->chain, prepared->coming.began + prepared->coming.frames);
+    live_control_end_loads(session);
+    exchange_chains(session, prepared);
+    live_controls_free(&stream->controls);
+    live_send_to(stream->live, presets->number);
+    if (live_controls_init(&stream->controls, &stream->chain.stages, stream->live) != STATUS_OK)
+        stream->controls.count = 0; /* and it was said */
+    stream->gain_db = presets->preset->live.gain_db;
+    stream->dry = presets->preset->live.dry;
+    stream->from_cpu += stream_session_blocks_from_cpu(&prepared->chain);
+    prepared_preset_free(prepared);
+    live_control_show_keys(session);
+    live_control_watch_again(session);
+    tell(session);
+}
+
+static void take_loaded(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    struct stream_request *current = &session->stream.current[STREAM_PRESET];
+    struct prepared_preset *prepared;
+    if (!preset_loader_take(presets->loader, &prepared))
+        return;
+    presets->loader = NULL;
+    if (!*prepared->reason) {
+        if (current->is_present)
+            prepared->preset->source = current->source;
+        presets->coming = prepared;
+        return;
+    }
+    end_request(session, current, prepared->reason);
+    prepared_preset_free(prepared);
+}
+
+static void take_changed(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    if (!live_change_taken(live_change_of(session->stream.live)))
+        return;
+    adopt(session, presets->coming);
+    presets->coming = NULL;
+    end_request(session, &session->stream.current[STREAM_PRESET], "");
+}
+
+void live_preset_advance(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    if (presets->loader)
+        take_loaded(session);
+    if (presets->coming)
+        take_changed(session);
+    if (!presets->loader && !presets->coming && session->stream.next[STREAM_PRESET].is_asked)
+        start_loader(session);
+}
+
+void live_preset_finish(struct live_session *session)
+{
+    struct stream_session *stream = &session->stream;
+    struct live_presets *presets = &session->presets;
+    live_preset_advance(session);
+    while (presets->loader && live_change_is_under_way(live_change_of(stream->live))) {
+        sched_yield(); /* it has offered its slot, and is done at once */
+        live_preset_advance(session);
+    }
+    if (presets->coming && !stream->stuck && live_change_of(stream->live)->has_begun)
+        log_change(session, presets->coming);
+}
+
+void live_preset_close(struct live_session *session)
+{
+    struct live_presets *presets = &session->presets;
+    preset_loader_abandon(presets->loader);
+    prepared_preset_free(presets->coming);
+    presets->loader = NULL;
+    presets->coming = NULL;
+}
+
+void live_preset_start_again(struct live_session *session)
+{
+    struct stream_request *next = &session->stream.next[STREAM_PRESET];
+    struct stream_request *current = &session->stream.current[STREAM_PRESET];
+    live_preset_finish(session);
+    live_preset_close(session); /* first, since the loader may offer a slot until it has ended */
+    live_change_withdraw(live_change_of(session->stream.live));
+    if (next->is_asked)
+        supersede(session, current);
+    else
+        *next = *current;
+    *current = (struct stream_request){0};
+}

@@ -1,0 +1,75 @@
+/* The options that halo live and halo listen share: stages, masks to choose from, the device, how
+ * masks are switched, and the view. */
+#ifndef HALO_PLAY_OPTIONS_H
+#define HALO_PLAY_OPTIONS_H
+
+#include "chain/chain_options.h"
+#include "live/device/device.h"
+#include "live/live_chain.h"
+#include "view/view.h"
+
+struct play_options {
+    struct chain_options chain;
+    const char *others[LIVE_CHOICES_MOST];
+    size_t other_count;
+    size_t choosing; /* the stage that has them; SIZE_MAX: none */
+    bool or_waits;   /* an --or waits for its mask */
+    struct device_request device;
+    bool block_given;
+    size_t layout_channels; /* after the check; 0: of no number */
+    const char *layout;     /* that the input's channels are stated to be; NULL: not */
+    struct number_list input_map, output_map; /* which `device` points to, after the check */
+    struct choices_way way;                   /* without its frames */
+    bool way_given;
+    double fade; /* seconds */
+    double ceiling_db;
+    double seconds; /* to run; 0: until stopped */
+    bool force;
+    bool json;
+    double interval; /* seconds; 0: chosen by the view */
+    bool plain;
+    enum verbosity verbosity;
+};
+
+#define PLAY_OPTIONS_DEFAULTS                                                                      \
+    {.chain = CHAIN_OPTIONS_DEFAULTS,                                                              \
+     .choosing = SIZE_MAX,                                                                         \
+     .device = {.block = 64, .wants_output = true},                                                \
+     .fade = 0.02,                                                                                 \
+     .ceiling_db = -1,                                                                             \
+     .verbosity = VERBOSITY_NORMAL}
+
+void play_options_free(struct play_options *options);
+
+extern const struct option_row play_options_or[], play_options_device[], play_options_others[];
+MUST_CHECK enum status play_options_parse_stage(void *options, const struct option_row *row,
+                                                const char *value);
+
+/* Groups of a command whose options have a struct play_options at AT. */
+#define PLAY_STAGES(AT)                                                                            \
+    {.heading = "stages, in the order given",                                                      \
+     .make_rows = chain_options_stages,                                                            \
+     .parse = play_options_parse_stage,                                                            \
+     .offset = AT},                                                                                \
+    {                                                                                              \
+        .rows = play_options_or, .offset = AT                                                      \
+    }
+#define PLAY_DEVICE(AT) {.heading = "the device", .rows = play_options_device, .offset = AT}
+#define PLAY_OTHERS(HEADING, AT)                                                                   \
+    {.heading = HEADING,                                                                           \
+     .rows = chain_options_rows,                                                                   \
+     .offset = (AT) + offsetof(struct play_options, chain)},                                       \
+    {                                                                                              \
+        .rows = play_options_others, .offset = AT                                                  \
+    }
+
+/* Check that the options are consistent, after parsing; the struct must not move afterwards.
+ * Errors: usage. */
+MUST_CHECK enum status play_options_check(struct play_options *options);
+
+/* Channels of the device's input, as asked for or as the layout has them; 0: the device's. */
+size_t play_options_channels(const struct play_options *options);
+
+enum view_choice play_options_view(const struct play_options *options);
+
+#endif

@@ -1,0 +1,384 @@
+#include "live/session/preset.h"
+
+#include "base/atomic_file.h"
+#include "base/files_read.h"
+#include "base/plural.h"
+#include "base/printable.h"
+#include "base/suggest.h"
+#include "base/text_stream.h"
+#include "chain/chain_save.h"
+#include "live/session/stream_session.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PRESETS_MOST = 10000 };
+
+/* ---- where they are ---- */
+
+/* The path of a file below the folder of an XDG variable, else below `home` in the home. */
+static enum status path_below(const char *variable, const char *home, const char *file,
+                              char path[static PATH_MAX])
+{
+    const char *folder = getenv(variable), *own = getenv("HOME");
+    int length = -1;
+    if (folder && folder[0] == '/')
+        length = snprintf(path, PATH_MAX, "%s/%s", folder, file);
+    else if (own && own[0] == '/')
+        length = snprintf(path, PATH_MAX, "%s/%s/%s", own, home, file);
+    if (length < 0)
+        return fail(CAUSE_MISSING, "there is no place for presets: set HOME or %s", variable);
+    return length < PATH_MAX
+               ? STATUS_OK
+               : fail(CAUSE_UNSUPPORTED, "the path of %s is too long: see %s", file, variable);
+}
+
+enum status preset_path(const char *name, char path[static PATH_MAX])
+{
+    char file[PRESET_NAME_MOST + 32];
+    TRY(preset_check_name(name));
+    snprintf(file, sizeof file, "halo/presets/%.*s", PRESET_NAME_MOST, name);
+    return path_below("XDG_CONFIG_HOME", ".config", file, path);
+}
+
+static enum status path_of_last(char path[static PATH_MAX])
+{
+    return path_below("XDG_STATE_HOME", ".local/state", "halo/preset", path);
+}
+
+enum status preset_check_name(const char *name)
+{
+    size_t length = strlen(name);
+    const char *flaw = NULL;
+    if (length == 0)
+        flaw = "it is empty";
+    else if (length >= PRESET_NAME_MOST)
+        flaw = "it is longer than 64 bytes";
+    else if (strchr(name, '/'))
+        flaw = "it has a slash";
+    else if (name[0] == '.' || name[0] == '-')
+        flaw = "it begins with a point or a dash";
+    else if (printable(name) != name)
+        flaw = "it has control characters, or is no UTF-8";
+    else if (name[0] == ' ' || name[length - 1] == ' ')
+        flaw = "it begins or ends with a blank";
+    return flaw ? fail(CAUSE_USAGE, "a preset cannot be called '%s': %s", name, flaw) : STATUS_OK;
+}
+
+/* The folders that a file is in. */
+static enum status make_folders(const char *path)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+            return fail_errno(errno, "cannot make the folder %s", folder);
+        *slash = '/';
+    }
+    return STATUS_OK;
+}
+
+/* ---- one preset ---- */
+
+bool preset_source_is(const struct preset_source *source, const struct preset_source *other)
+{
+    return source->place == other->place && strcmp(source->text, other->text) == 0;
+}
+
+void preset_source_describe(const struct preset_source *source, char text[static PRESET_LABEL_MOST])
+{
+    static const char *const kinds[] = {[PRESET_OF_OPTIONS] = "the chain of the options",
+                                        [PRESET_SAVED] = "preset ",
+                                        [PRESET_CHAIN_FILE] = "chain "};
+    snprintf(text, PRESET_LABEL_MOST, "%s%s", kinds[source->place], source->text);
+}
+
+/* Where the file does not say which stage has choices, it is the first that can. */
+static void find_choosing(struct preset *preset)
+{
+    const struct stage_list *stages = &preset->options.stages;
+    for (size_t i = 0; preset->live.stage == SIZE_MAX && i < stages->count; i++)
+        if (stages->stages[i].ops->has_choices)
+            preset->live.stage = i;
+}
+
+static enum status refuse(const struct preset *preset, const char *why)
+{
+    char label[PRESET_LABEL_MOST];
+    preset_source_describe(&preset->source, label);
+    return fail(CAUSE_DAMAGED, "cannot use %s: %s", label, why);
+}
+
+/* The mask that its source asks for, and the bounds of all. */
+static enum status settle(struct preset *preset)
+{
+    struct chain_live *live = &preset->live;
+    int mask = preset->source.mask;
+    char why[80];
+    find_choosing(preset);
+    size_t masks = live->stage == SIZE_MAX ? 0 : live->other_count + 1;
+    snprintf(why, sizeof why, "its gain is not from %g to %g dB", STREAM_GAIN_LEAST_DB,
+             STREAM_GAIN_MOST_DB);
+    if (live->gain_db < STREAM_GAIN_LEAST_DB || live->gain_db > STREAM_GAIN_MOST_DB)
+        return refuse(preset, why);
+    snprintf(why, sizeof why, "it has more than %d masks to choose from", LIVE_CHOICES_MOST);
+    if (masks > LIVE_CHOICES_MOST)
+        return refuse(preset, why);
+    if (mask > 0 && (size_t)mask > masks)
+        return fail(CAUSE_USAGE, "there is no mask %d: there %s %zu", mask, plural_are(masks),
+                    masks);
+    if (mask != PRESET_OWN_MASK)
+        live->dry = mask == 0;
+    if (mask > 0)
+        live->mask = (size_t)mask;
+    return STATUS_OK;
+}
+
+/* A preset whose stages are there becomes *result; after an error, `status` or a later one, it is
+ * freed. */
+static enum status conclude_preset(struct preset *preset, enum status status,
+                                   struct preset **result)
+{
+    if (status == STATUS_OK)
+        status = chain_options_settle_tempo(&preset->options);
+    if (status == STATUS_OK)
+        status = settle(preset);
+    if (status != STATUS_OK)
+        goto fail;
+    *result = preset;
+    return STATUS_OK;
+fail:
+    preset_destroy(preset);
+    return status;
+}
+
+/* An empty one, with those settings. */
+static enum status create(const struct preset_source *source, const struct chain_options *like,
+                          struct preset **result)
+{
+    struct preset *preset = calloc(1, sizeof *preset);
+    if (!preset)
+        return fail_memory("a preset");
+    preset->source = *source;
+    preset->options.settings = like->settings;
+    preset->options.tempo = like->tempo;
+    preset->options.threads = like->threads;
+    preset->live = (struct chain_live){.stage = SIZE_MAX, .mask = 1};
+    *result = preset;
+    return STATUS_OK;
+}
+
+static enum status find_file(const struct preset_source *source, char path[static PATH_MAX])
+{
+    if (source->place == PRESET_CHAIN_FILE) {
+        snprintf(path, PATH_MAX, "%s", source->text);
+        return STATUS_OK;
+    }
+    TRY(preset_path(source->text, path));
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return preset_refuse(source->text);
+    return STATUS_OK;
+}
+
+enum status preset_load(const struct preset_source *source, const struct chain_options *like,
+                        struct preset **result)
+{
+    char path[PATH_MAX];
+    struct preset *preset = NULL;
+    TRY(find_file(source, path));
+    TRY(create(source, like, &preset));
+    enum status status = chain_file_load(path, &preset->options.stages, &preset->live);
+    files_read_forget(path); /* it may be saved again */
+    return conclude_preset(preset, status, result);
+}
+
+/* Copies of the stages, and of the specs of the choices. */
+static enum status copy_options(const struct play_options *options, struct preset *preset)
+{
+    const struct stage_list *from = &options->chain.stages;
+    struct chain_live *live = &preset->live;
+    preset->options.stages.tempo = from->tempo;
+    preset->options.stages.tempos_differ = from->tempos_differ;
+    for (size_t i = 0; i < from->count; i++)
+        TRY(stage_list_add(&preset->options.stages, from->stages[i].ops, from->stages[i].text,
+                           from->stages[i].origin));
+    live->stage = options->choosing;
+    live->others = calloc(options->other_count + 1, sizeof *live->others);
+    for (size_t i = 0; live->others && i < options->other_count; i++) {
+        live->others[i] = strdup(options->others[i]);
+        if (!live->others[i])
+            return fail_memory("a preset");
+        live->other_count++;
+    }
+    return live->others ? STATUS_OK : fail_memory("a preset");
+}
+
+enum status preset_of_options(const struct play_options *options, int mask,
+                              const struct chain_options *like, struct preset **result)
+{
+    const struct preset_source source = {.place = PRESET_OF_OPTIONS, .mask = mask};
+    struct preset *preset = NULL;
+    TRY(create(&source, like, &preset));
+    return conclude_preset(preset, copy_options(options, preset), result);
+}
+
+void preset_destroy(struct preset *preset)
+{
+    if (!preset)
+        return;
+    chain_options_free(&preset->options);
+    chain_live_free(&preset->live);
+    free(preset);
+}
+
+/* Write what `print` prints, or nothing. */
+static enum status write_file(const char *path, bool force,
+                              enum status (*print)(const void *context, FILE *stream),
+                              const void *context)
+{
+    struct atomic_file file;
+    enum status status = atomic_file_open(&file, path, force);
+    FILE *stream = status == STATUS_OK ? fdopen(file.fd, "w") : NULL;
+    if (status == STATUS_OK && !stream) {
+        status = fail_errno(errno, "cannot write %s", path);
+        close(file.fd);
+    }
+    if (status == STATUS_OK)
+        status = print(context, stream);
+    int error = stream ? text_stream_finish(stream) : 0;
+    if (status == STATUS_OK && error)
+        status = fail_errno(error, "cannot write %s", path);
+    if (status == STATUS_OK)
+        status = atomic_file_keep(&file, path);
+    atomic_file_discard(&file);
+    return status;
+}
+
+struct printed_preset {
+    const struct stage_list *list;
+    const struct chain_live *live;
+};
+
+static enum status print_preset(const void *context, FILE *stream)
+{
+    const struct printed_preset *preset = context;
+    return chain_file_print_live(preset->list, preset->live, stream);
+}
+
+static enum status print_name(const void *name, FILE *stream)
+{
+    fprintf(stream, "%s\n", (const char *)name);
+    return STATUS_OK;
+}
+
+enum status preset_save(const char *name, bool force, const struct stage_list *list,
+                        const struct chain_live *live)
+{
+    char path[PATH_MAX];
+    const struct printed_preset preset = {.list = list, .live = live};
+    TRY(preset_path(name, path));
+    TRY(make_folders(path));
+    return write_file(path, force, print_preset, &preset);
+}
+
+enum status preset_remove(const char *name)
+{
+    char path[PATH_MAX];
+    TRY(preset_path(name, path));
+    if (unlink(path) == 0)
+        return STATUS_OK;
+    return errno == ENOENT ? preset_refuse(name) : fail_errno(errno, "cannot remove %s", path);
+}
+
+/* ---- all presets ---- */
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* Files of other names are none: hidden ones are being written. */
+static enum status add_name(struct preset_names *names, const char *name)
+{
+    if (*name == '.' || strlen(name) >= PRESET_NAME_MOST || printable(name) != name ||
+        names->count == PRESETS_MOST)
+        return STATUS_OK;
+    char (*more)[PRESET_NAME_MOST] = realloc(names->names, (names->count + 1) * sizeof *more);
+    if (!more)
+        return fail_memory("the names of presets");
+    names->names = more;
+    strcpy(names->names[names->count++], name);
+    return STATUS_OK;
+}
+
+enum status preset_names_init(struct preset_names *names)
+{
+    char path[PATH_MAX];
+    *names = (struct preset_names){0};
+    TRY(path_below("XDG_CONFIG_HOME", ".config", "halo/presets", path));
+    DIR *folder = opendir(path);
+    if (!folder && errno == ENOENT)
+        return STATUS_OK;
+    if (!folder)
+        return fail_errno(errno, "cannot read the folder %s", path);
+    enum status status = STATUS_OK;
+    for (struct dirent *entry; status == STATUS_OK && (entry = readdir(folder));)
+        status = add_name(names, entry->d_name);
+    closedir(folder);
+    if (names->count > 0)
+        qsort(names->names, names->count, sizeof *names->names, by_bytes);
+    return status;
+}
+
+void preset_names_free(struct preset_names *names)
+{
+    free(names->names);
+    *names = (struct preset_names){0};
+}
+
+enum status preset_refuse(const char *name)
+{
+    struct preset_names names;
+    struct suggest near;
+    suggest_init(&near, name);
+    enum status status = preset_names_init(&names);
+    for (size_t i = 0; i < names.count; i++)
+        suggest_offer(&near, names.names[i]);
+    const char *meant = suggest_text(&near);
+    if (status == STATUS_OK)
+        status = fail(CAUSE_USAGE, "there is no preset '%s'%s", name,
+                      *meant ? meant : "; halo preset list names those there are");
+    suggest_free(&near);
+    preset_names_free(&names);
+    return status;
+}
+
+/* ---- the one last used ---- */
+
+enum status preset_remember(const char *name)
+{
+    char path[PATH_MAX];
+    TRY(path_of_last(path));
+    TRY(make_folders(path));
+    return write_file(path, true, print_name, name);
+}
+
+enum status preset_last(char name[static PRESET_NAME_MOST])
+{
+    char path[PATH_MAX];
+    TRY(path_of_last(path));
+    FILE *file = fopen(path, "re");
+    bool is_read = file && fgets(name, PRESET_NAME_MOST, file);
+    if (file)
+        fclose(file);
+    if (!is_read)
+        return fail(CAUSE_USAGE, "no preset was used yet; begin with --preset or --save-preset");
+    name[strcspn(name, "\n")] = '\0';
+    return STATUS_OK;
+}

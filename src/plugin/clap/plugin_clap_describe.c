@@ -1,0 +1,693 @@
+#include "plugin/clap/plugin_clap.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+/* ---- parameters ---- */
+
+enum { VALUE_TEXT = 128, POINTS_MOST = 512, UNIT_MOST = 16 };
+
+struct clap_value_text {
+    char text[VALUE_TEXT]; /* "" if the plugin has none */
+    double number;         /* it begins with; NaN: with none */
+    const char *unit;      /* what follows the number */
+};
+
+struct clap_question {
+    const struct clap_plugin *plugin;
+    const struct clap_plugin_params *params;
+    uint32_t id;
+};
+
+static void ask_text(const struct clap_question *ask, double value, struct clap_value_text *answer)
+{
+    char *end;
+    *answer = (struct clap_value_text){0};
+    if (!ask->params->value_to_text(ask->plugin, ask->id, value, answer->text, VALUE_TEXT))
+        answer->text[0] = '\0';
+    answer->text[VALUE_TEXT - 1] = '\0';
+    for (size_t i = strlen(answer->text); i > 0 && isspace((unsigned char)answer->text[i - 1]); i--)
+        answer->text[i - 1] = '\0';
+    answer->number = strtod(answer->text, &end);
+    if (end == answer->text)
+        answer->number = (double)NAN;
+    while (isspace((unsigned char)*end))
+        end++;
+    answer->unit = end;
+}
+
+/* Whether the text shows the value as it is, rounded: not a multiple or a function of it. */
+static bool shows(const struct clap_value_text *text, double value)
+{
+    const char *point = strpbrk(text->text, ".,");
+    double step = 1;
+    for (; point && isdigit((unsigned char)point[1]); point++)
+        step /= 10;
+    return fabs(text->number - value) <= 0.51 * step + 1e-6 * fabs(value);
+}
+
+/* ---- unit ---- */
+
+/* The unit that follows the value as it is, in its range; "20.0 kHz" for 20000 says nothing. */
+static enum status find_unit_text(const struct clap_question *ask,
+                                  const struct clap_param_info *about, struct plugin_port *port)
+{
+    char unit[UNIT_MOST] = "";
+    double range = about->max_value - about->min_value;
+    for (int i = 0; i <= 4; i++) {
+        struct clap_value_text text;
+        double value = about->min_value + range * i / 4;
+        ask_text(ask, value, &text);
+        bool is_unit = *text.unit && strlen(text.unit) < sizeof unit && !isdigit(*text.unit);
+        if (value == 0 || !is_unit)
+            continue;
+        bool is_same = shows(&text, value);
+        if (!is_same && strcmp(unit, text.unit) == 0)
+            unit[0] = '\0'; /* the number is another scale, in the same unit */
+        else if (is_same && !unit[0])
+            strcpy(unit, text.unit);
+    }
+    return clap_text(unit, &port->unit) ? STATUS_OK : fail_memory("a plugin");
+}
+
+/* ---- points ---- */
+
+static enum status add_label(struct plugin_port *port, double value, const char *label)
+{
+    struct plugin_point *more = realloc(port->points, (port->point_count + 1) * sizeof *more);
+    if (!more)
+        return fail_memory("a plugin");
+    port->points = more;
+    more[port->point_count] = (struct plugin_point){.value = (float)value, .label = strdup(label)};
+    return more[port->point_count++].label ? STATUS_OK : fail_memory("a plugin");
+}
+
+static bool says_switch(const char *text)
+{
+    return strcasecmp(text, "on") == 0 || strcasecmp(text, "off") == 0;
+}
+
+/* The texts of its steps, where these say more than the number: only then are they labels. */
+static enum status find_points(const struct clap_question *ask, struct plugin_port *port)
+{
+    bool says_more = false, is_whole = true;
+    for (double value = (double)port->minimum; value <= (double)port->maximum; value++) {
+        struct clap_value_text text;
+        ask_text(ask, value, &text);
+        says_more |= text.text[0] && !shows(&text, value) && !says_switch(text.text);
+        is_whole &= text.text[0] != '\0';
+        if (text.text[0])
+            TRY(add_label(port, value, text.text));
+    }
+    port->is_enumeration = says_more && is_whole;
+    if (says_more)
+        return STATUS_OK;
+    for (size_t i = 0; i < port->point_count; i++)
+        free(port->points[i].label);
+    port->point_count = 0;
+    return STATUS_OK;
+}
+
+/* Fill in the range, unit and points of a parameter. */
+static enum status clap_describe_parameter(const struct clap_plugin *plugin,
+                                           const struct clap_plugin_params *params,
+                                           const struct clap_param_info *about,
+                                           struct plugin_port *port)
+{
+    const struct clap_question ask = {plugin, params, about->id};
+    bool is_stepped =
+        about->flags & (CLAP_PARAM_IS_STEPPED | CLAP_PARAM_IS_ENUM | CLAP_PARAM_IS_BYPASS);
+    port->minimum = (float)about->min_value;
+    port->maximum = (float)about->max_value;
+    port->initial = fmaxf(port->minimum, fminf(port->maximum, (float)about->default_value));
+    if (!is_stepped)
+        return find_unit_text(&ask, about, port);
+    port->minimum = ceilf(port->minimum);
+    port->maximum = floorf(port->maximum);
+    port->is_toggle = port->minimum == 0 && port->maximum == 1;
+    port->is_integer = !port->is_toggle;
+    if (port->maximum - port->minimum < POINTS_MOST)
+        TRY(find_points(&ask, port));
+    return port->point_count == 0 && !port->is_toggle ? find_unit_text(&ask, about, port)
+                                                      : STATUS_OK;
+}
+
+/* ---- ports ---- */
+
+static enum status refuse_ports(struct plugin_info *info, const char *format, ...)
+    PRINTF_LIKE(2, 3);
+static enum status refuse_ports(struct plugin_info *info, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&info->refusal, format, arguments) < 0)
+        info->refusal = NULL;
+    va_end(arguments);
+    return info->refusal ? STATUS_OK : fail_memory("a plugin");
+}
+
+static enum status add_port(struct plugin_info *info, const struct plugin_port *port)
+{
+    struct plugin_port *more = realloc(info->ports, (info->port_count + 1) * sizeof *more);
+    if (!more)
+        return fail_memory("a plugin");
+    info->ports = more;
+    more[info->port_count] = *port;
+    more[info->port_count].name = strdup(port->name);
+    return more[info->port_count++].name ? STATUS_OK : fail_memory("a plugin");
+}
+
+/* ---- sound ---- */
+
+/* "Main left", or "Main 3" */
+static void name_channel(const struct clap_audio_port_info *port, uint32_t channel, char *text,
+                         size_t size)
+{
+    int length = (int)strnlen(port->name, sizeof port->name);
+    if (port->channel_count == 1)
+        snprintf(text, size, "%.*s", length, port->name);
+    else if (port->channel_count == 2)
+        snprintf(text, size, "%.*s %s", length, port->name, channel ? "right" : "left");
+    else
+        snprintf(text, size, "%.*s %u", length, port->name, channel + 1);
+}
+
+/* An input beside the main one, which is the first where none is marked, is a side chain. */
+static enum status add_audio_port(struct plugin_info *info, const struct clap_audio_port_info *port,
+                                  uint32_t index, bool is_input)
+{
+    char text[CLAP_NAME_SIZE + 16];
+    bool is_main = index == 0 || port->flags & CLAP_AUDIO_PORT_IS_MAIN;
+    const struct plugin_port channel = {.type = PLUGIN_AUDIO,
+                                        .is_input = is_input,
+                                        .is_side_chain = is_input && !is_main,
+                                        .name = text,
+                                        .minimum = -INFINITY,
+                                        .maximum = INFINITY};
+    for (uint32_t i = 0; i < port->channel_count; i++) {
+        name_channel(port, i, text, sizeof text);
+        TRY(add_port(info, &channel));
+    }
+    return STATUS_OK;
+}
+
+static enum status add_sound(const struct clap_plugin *plugin, struct plugin_info *info,
+                             bool is_input)
+{
+    const struct clap_plugin_audio_ports *ports =
+        CLAP_EXTENSION(plugin, CLAP_EXT_AUDIO_PORTS, clap_plugin_audio_ports);
+    uint32_t count = ports ? ports->count(plugin, is_input) : 0;
+    if (count > CLAP_PORTS_MOST)
+        return refuse_ports(info, "it has %u audio ports, more than %d", count, CLAP_PORTS_MOST);
+    for (uint32_t i = 0; i < count; i++) {
+        struct clap_audio_port_info port = {0};
+        if (!ports->get(plugin, i, is_input, &port))
+            return refuse_ports(info, "it does not describe its audio port %u", i + 1);
+        if (port.channel_count > CLAP_CHANNELS_MOST)
+            return refuse_ports(info, "its audio port %u has %u channels, more than %d", i + 1,
+                                port.channel_count, CLAP_CHANNELS_MOST);
+        TRY(add_audio_port(info, &port, i, is_input));
+    }
+    return STATUS_OK;
+}
+
+/* ---- parameters ---- */
+
+static enum status add_parameter(const struct clap_plugin *plugin,
+                                 const struct clap_plugin_params *params, uint32_t index,
+                                 struct plugin_info *info)
+{
+    struct clap_param_info about = {0};
+    if (!params->get_info(plugin, index, &about))
+        return refuse_ports(info, "it does not describe its parameter %u", index + 1);
+    about.name[sizeof about.name - 1] = about.module[sizeof about.module - 1] = '\0';
+    bool is_range = isfinite((float)about.min_value) && isfinite((float)about.max_value) &&
+                    isfinite(about.default_value) && about.min_value <= about.max_value;
+    if (!is_range)
+        return refuse_ports(info, "its parameter '%s' has the range %g to %g, and the default %g",
+                            about.name, about.min_value, about.max_value, about.default_value);
+    const struct plugin_port port = {.type = PLUGIN_CONTROL,
+                                     .is_input = !(about.flags & CLAP_PARAM_IS_READONLY),
+                                     .name = about.name};
+    TRY(add_port(info, &port));
+    struct plugin_port *added = &info->ports[info->port_count - 1];
+    if (!clap_text(about.module, &added->group))
+        return fail_memory("a plugin");
+    return clap_describe_parameter(plugin, params, &about, added);
+}
+
+static enum status add_parameters(const struct clap_plugin *plugin, struct plugin_info *info)
+{
+    const struct clap_plugin_params *params =
+        CLAP_EXTENSION(plugin, CLAP_EXT_PARAMS, clap_plugin_params);
+    uint32_t count = params ? params->count(plugin) : 0;
+    if (count > CLAP_PARAMETERS_MOST)
+        return refuse_ports(info, "it has %u parameters, more than %d", count,
+                            CLAP_PARAMETERS_MOST);
+    for (uint32_t i = 0; i < count && !info->refusal; i++)
+        TRY(add_parameter(plugin, params, i, info));
+    return STATUS_OK;
+}
+
+static enum status add_latency(const struct clap_plugin *plugin, struct plugin_info *info)
+{
+    static const struct plugin_port latency = {
+        .type = PLUGIN_CONTROL, .name = "Latency", .is_latency = true, .maximum = INFINITY};
+    return CLAP_EXTENSION(plugin, CLAP_EXT_LATENCY, clap_plugin_latency) ? add_port(info, &latency)
+                                                                         : STATUS_OK;
+}
+
+/* Without notes and without sound it has nothing to do. */
+static enum status refuse_instrument(const struct clap_plugin *plugin, struct plugin_info *info)
+{
+    const struct clap_plugin_note_ports *notes =
+        CLAP_EXTENSION(plugin, CLAP_EXT_NOTE_PORTS, clap_plugin_note_ports);
+    for (size_t i = 0; i < info->port_count; i++)
+        if (info->ports[i].type == PLUGIN_AUDIO && info->ports[i].is_input)
+            return STATUS_OK;
+    return notes && notes->count(plugin, true) > 0
+               ? refuse_ports(info, "it has an input for notes and none for sound, and halo "
+                                    "sends no notes")
+               : STATUS_OK;
+}
+
+/* Fill the ports of an info: the channels of the audio ports in their order, inputs first, then the
+ * parameters by index, then the latency. Sets info->refusal where they break the specification. */
+static enum status clap_describe_ports(const struct clap_plugin *plugin, struct plugin_info *info)
+{
+    TRY(add_sound(plugin, info, true));
+    if (!info->refusal)
+        TRY(refuse_instrument(plugin, info));
+    if (!info->refusal)
+        TRY(add_sound(plugin, info, false));
+    if (!info->refusal)
+        TRY(add_parameters(plugin, info));
+    if (!info->refusal)
+        TRY(add_latency(plugin, info));
+    return plugin_port_symbols(info);
+}
+
+/* ---- presets ---- */
+
+/* They are found by the library's preset discovery, and loaded by the plugin. The URI of a preset
+ * is plugin:KEY for one within the plugin, file:PATH for a file, and file:PATH?key=KEY for one of
+ * several in a file. */
+
+enum { PROVIDERS_MOST = 64, PLACES_MOST = 256, PRESETS_MOST = 16384, PRESET_DEPTH = 8 };
+
+static const char in_plugin[] = "plugin:", in_file[] = "file:", key_mark[] = "?key=";
+
+struct clap_places {
+    size_t count;
+    char *items[PLACES_MOST]; /* NULL: within the plugin */
+    size_t ending_count;
+    char *endings[PLACES_MOST];
+    bool any_file;
+};
+
+struct preset_crawl {
+    const char *plugin; /* the id */
+    struct plugin_info *info;
+    const struct clap_preset_discovery_provider *provider;
+    struct clap_places places;
+    uint32_t kind;        /* of the location that is being read */
+    const char *location; /* NULL: the plugin */
+    char *name, *key;     /* of the preset that is being read */
+    bool has_begun, is_ours, names_plugins;
+    size_t depth; /* below the place */
+    bool failed;  /* memory */
+};
+
+/* ---- a preset ---- */
+
+static char *make_uri(const struct preset_crawl *crawl)
+{
+    char *uri = NULL;
+    int made = crawl->kind == CLAP_PRESET_DISCOVERY_LOCATION_PLUGIN
+                   ? asprintf(&uri, "%s%s", in_plugin, crawl->key ? crawl->key : "")
+                   : asprintf(&uri, "%s%s%s%s", in_file, crawl->location,
+                              crawl->key ? key_mark : "", crawl->key ? crawl->key : "");
+    return made < 0 ? NULL : uri;
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path ? path : "preset";
+}
+
+/* A provider that names no plugin speaks of all in its library. */
+static void end_preset(struct preset_crawl *crawl)
+{
+    struct plugin_info *info = crawl->info;
+    bool is_ours = crawl->is_ours || !crawl->names_plugins;
+    if (crawl->has_begun && is_ours && info->preset_count < PRESETS_MOST) {
+        struct plugin_preset *more =
+            realloc(info->presets, (info->preset_count + 1) * sizeof *more);
+        if (more) {
+            info->presets = more;
+            more[info->preset_count] = (struct plugin_preset){
+                .uri = make_uri(crawl),
+                .name = strdup(crawl->name ? crawl->name : file_name(crawl->location))};
+            crawl->failed |= !more[info->preset_count].uri || !more[info->preset_count].name;
+            info->preset_count++;
+        }
+        crawl->failed |= !more;
+    }
+    free(crawl->name);
+    free(crawl->key);
+    crawl->name = crawl->key = NULL;
+    crawl->has_begun = crawl->is_ours = crawl->names_plugins = false;
+}
+
+static bool begin_preset(const struct clap_preset_discovery_metadata_receiver *receiver,
+                         const char *name, const char *key)
+{
+    struct preset_crawl *crawl = receiver->receiver_data;
+    end_preset(crawl);
+    crawl->has_begun = true;
+    crawl->failed |= !clap_text(name, &crawl->name) || !clap_text(key, &crawl->key);
+    return !crawl->failed && crawl->info->preset_count < PRESETS_MOST;
+}
+
+static void add_plugin_id(const struct clap_preset_discovery_metadata_receiver *receiver,
+                          const struct clap_universal_plugin_id *id)
+{
+    struct preset_crawl *crawl = receiver->receiver_data;
+    crawl->names_plugins = true;
+    crawl->is_ours |= id && id->abi && id->id && strcmp(id->abi, "clap") == 0 &&
+                      strcmp(id->id, crawl->plugin) == 0;
+}
+
+static void ignore_error(const struct clap_preset_discovery_metadata_receiver *receiver,
+                         int32_t error, const char *text)
+{
+    (void)receiver, (void)error, (void)text;
+}
+
+static void ignore_text(const struct clap_preset_discovery_metadata_receiver *receiver,
+                        const char *text)
+{
+    (void)receiver, (void)text;
+}
+
+static void ignore_flags(const struct clap_preset_discovery_metadata_receiver *receiver,
+                         uint32_t flags)
+{
+    (void)receiver, (void)flags;
+}
+
+static void ignore_times(const struct clap_preset_discovery_metadata_receiver *receiver,
+                         uint64_t made, uint64_t changed)
+{
+    (void)receiver, (void)made, (void)changed;
+}
+
+static void ignore_pair(const struct clap_preset_discovery_metadata_receiver *receiver,
+                        const char *key, const char *value)
+{
+    (void)receiver, (void)key, (void)value;
+}
+
+static void read_place(struct preset_crawl *crawl, uint32_t kind, const char *location)
+{
+    const struct clap_preset_discovery_metadata_receiver receiver = {
+        .receiver_data = crawl,
+        .on_error = ignore_error,
+        .begin_preset = begin_preset,
+        .add_plugin_id = add_plugin_id,
+        .set_soundpack_id = ignore_text,
+        .set_flags = ignore_flags,
+        .add_creator = ignore_text,
+        .set_description = ignore_text,
+        .set_timestamps = ignore_times,
+        .add_feature = ignore_text,
+        .add_extra_info = ignore_pair,
+    };
+    crawl->kind = kind;
+    crawl->location = location;
+    crawl->provider->get_metadata(crawl->provider, kind, location, &receiver);
+    end_preset(crawl);
+}
+
+/* ---- places ---- */
+
+static bool is_preset_file(const struct clap_places *places, const char *path)
+{
+    const char *dot = strrchr(file_name(path), '.');
+    for (size_t i = 0; dot && i < places->ending_count; i++)
+        if (strcmp(dot + 1, places->endings[i]) == 0)
+            return true;
+    return places->any_file;
+}
+
+static enum status crawl_path(void *context, const char *path)
+{
+    struct preset_crawl *crawl = context;
+    struct stat about;
+    if (crawl->failed || crawl->depth > PRESET_DEPTH || stat(path, &about) != 0)
+        return STATUS_OK;
+    if (S_ISREG(about.st_mode) && (crawl->depth == 0 || is_preset_file(&crawl->places, path)))
+        read_place(crawl, CLAP_PRESET_DISCOVERY_LOCATION_FILE, path);
+    if (!S_ISDIR(about.st_mode))
+        return STATUS_OK;
+    crawl->depth++;
+    enum status status = plugin_places_each(path, crawl_path, crawl);
+    crawl->depth--;
+    return status;
+}
+
+static bool declare_filetype(const struct clap_preset_discovery_indexer *indexer,
+                             const struct clap_preset_discovery_filetype *type)
+{
+    struct clap_places *places = &((struct preset_crawl *)indexer->indexer_data)->places;
+    char *text;
+    if (!type || places->ending_count == PLACES_MOST || !clap_text(type->file_extension, &text))
+        return false;
+    places->any_file |= !text;
+    if (text)
+        places->endings[places->ending_count++] = text;
+    return true;
+}
+
+static bool declare_location(const struct clap_preset_discovery_indexer *indexer,
+                             const struct clap_preset_discovery_location *location)
+{
+    struct clap_places *places = &((struct preset_crawl *)indexer->indexer_data)->places;
+    char *text = NULL;
+    if (!location || places->count == PLACES_MOST)
+        return false;
+    if (location->kind == CLAP_PRESET_DISCOVERY_LOCATION_FILE &&
+        (!clap_text(location->location, &text) || !text))
+        return false;
+    places->items[places->count++] = text;
+    return true;
+}
+
+static bool declare_soundpack(const struct clap_preset_discovery_indexer *indexer,
+                              const struct clap_preset_discovery_soundpack *pack)
+{
+    (void)indexer, (void)pack;
+    return true;
+}
+
+static const void *no_extension(const struct clap_preset_discovery_indexer *indexer, const char *id)
+{
+    (void)indexer, (void)id;
+    return NULL;
+}
+
+static void free_places(struct clap_places *places)
+{
+    for (size_t i = 0; i < places->count; i++)
+        free(places->items[i]);
+    for (size_t i = 0; i < places->ending_count; i++)
+        free(places->endings[i]);
+    *places = (struct clap_places){0};
+}
+
+/* ---- providers ---- */
+
+static void read_provider(struct preset_crawl *crawl,
+                          const struct clap_preset_discovery_factory *factory, const char *id)
+{
+    const struct clap_preset_discovery_indexer indexer = {
+        .clap_version = CLAP_VERSION_INIT,
+        .name = "halo",
+        .indexer_data = crawl,
+        .declare_filetype = declare_filetype,
+        .declare_location = declare_location,
+        .declare_soundpack = declare_soundpack,
+        .get_extension = no_extension,
+    };
+    const struct clap_preset_discovery_provider *provider = factory->create(factory, &indexer, id);
+    if (!provider)
+        return;
+    crawl->provider = provider;
+    bool is_ready = provider->init && provider->get_metadata && provider->init(provider);
+    for (size_t i = 0; is_ready && !crawl->failed && i < crawl->places.count; i++)
+        if (crawl->places.items[i])
+            crawl->failed |= crawl_path(crawl, crawl->places.items[i]) != STATUS_OK;
+        else
+            read_place(crawl, CLAP_PRESET_DISCOVERY_LOCATION_PLUGIN, NULL);
+    if (provider->destroy)
+        provider->destroy(provider);
+    free_places(&crawl->places);
+}
+
+/* Fill in the presets of info->id that the library knows. */
+static enum status clap_describe_presets(const struct clap_library *library, const char *plugin,
+                                         struct plugin_info *info)
+{
+    const struct clap_preset_discovery_factory *factory =
+        library->entry->get_factory(CLAP_PRESET_DISCOVERY_FACTORY_ID);
+    if (!factory)
+        factory = library->entry->get_factory(CLAP_PRESET_DISCOVERY_FACTORY_ID_COMPAT);
+    if (!factory || !factory->count || !factory->get_descriptor || !factory->create)
+        return STATUS_OK;
+    struct preset_crawl *crawl = calloc(1, sizeof *crawl);
+    if (!crawl)
+        return fail_memory("a plugin");
+    *crawl = (struct preset_crawl){.plugin = plugin, .info = info};
+    uint32_t count = factory->count(factory);
+    for (uint32_t i = 0; i < count && i < PROVIDERS_MOST && !crawl->failed; i++) {
+        const struct clap_preset_discovery_provider_descriptor *about =
+            factory->get_descriptor(factory, i);
+        if (about && about->id)
+            read_provider(crawl, factory, about->id);
+    }
+    bool failed = crawl->failed;
+    free(crawl);
+    return failed ? fail_memory("a plugin") : STATUS_OK;
+}
+
+/* ---- loading ---- */
+
+enum status clap_preset_load(const struct clap_plugin *plugin, struct clap_host_side *side,
+                             const char *uri)
+{
+    const struct clap_plugin_preset_load *loader =
+        CLAP_EXTENSION(plugin, CLAP_EXT_PRESET_LOAD, clap_plugin_preset_load);
+    if (!loader)
+        loader = CLAP_EXTENSION(plugin, CLAP_EXT_PRESET_LOAD_COMPAT, clap_plugin_preset_load);
+    if (!loader)
+        return fail(CAUSE_UNSUPPORTED, "cannot load a preset of %s: it loads none", side->name);
+    bool is_inside = strncmp(uri, in_plugin, sizeof in_plugin - 1) == 0;
+    const char *rest = uri + (is_inside ? sizeof in_plugin : sizeof in_file) - 1;
+    const char *mark = is_inside ? NULL : strstr(rest, key_mark);
+    char *path = is_inside ? NULL : strndup(rest, mark ? (size_t)(mark - rest) : strlen(rest));
+    const char *key = is_inside ? rest : mark ? mark + sizeof key_mark - 1 : NULL;
+    if (!is_inside && !path)
+        return fail_memory("a plugin");
+    side->preset_error[0] = '\0';
+    bool loaded = loader->from_location(plugin,
+                                        is_inside ? CLAP_PRESET_DISCOVERY_LOCATION_PLUGIN
+                                                  : CLAP_PRESET_DISCOVERY_LOCATION_FILE,
+                                        path, key);
+    free(path);
+    if (loaded)
+        return STATUS_OK;
+    return fail(CAUSE_OTHER, "%s cannot load the preset %s%s%s", side->name, uri,
+                side->preset_error[0] ? ": " : "", side->preset_error);
+}
+
+/* ---- the plugin ---- */
+
+/* What a plugin is, is said by the first keyword that tells more than these. */
+static bool is_general(const char *feature)
+{
+    static const char *const general[] = {"instrument", "audio-effect", "note-effect", "mono",
+                                          "stereo",     "surround",     "ambisonic"};
+    for (size_t i = 0; i < sizeof general / sizeof *general; i++)
+        if (strcmp(general[i], feature) == 0)
+            return true;
+    return false;
+}
+
+enum { FEATURES_MOST = 64 };
+
+/* "Reverb"; the first keyword if all are general. */
+static bool name_category(const char *const *features, char **category)
+{
+    const char *feature = features ? features[0] : NULL;
+    for (size_t i = 0; features && i < FEATURES_MOST && features[i]; i++)
+        if (!is_general(features[i])) {
+            feature = features[i];
+            break;
+        }
+    if (!clap_text(feature, category))
+        return false;
+    if (*category)
+        **category = (char)toupper((unsigned char)**category);
+    return true;
+}
+
+static enum status fill_texts(const struct clap_plugin_descriptor *descriptor,
+                              const struct clap_library *library, struct plugin_info *info)
+{
+    info->kind = &plugin_clap;
+    info->file = strdup(library->path);
+    bool whole = info->file && clap_text(descriptor->name, &info->name) &&
+                 clap_text(descriptor->vendor, &info->maker) &&
+                 name_category(descriptor->features, &info->category);
+    if (whole && !info->name)
+        info->name = strdup(descriptor->id);
+    if (!whole || !info->name)
+        return fail_memory("a plugin");
+    return clap_library_id(library->path, descriptor->id, &info->id);
+}
+
+static enum status fill_from_plugin(const struct clap_library *library,
+                                    const struct clap_plugin *plugin, const char *id,
+                                    struct plugin_info *info)
+{
+    info->keeps_state = CLAP_EXTENSION(plugin, CLAP_EXT_STATE, clap_plugin_state) != NULL;
+    TRY(clap_describe_ports(plugin, info));
+    info->loads_presets =
+        CLAP_EXTENSION(plugin, CLAP_EXT_PRESET_LOAD, clap_plugin_preset_load) ||
+        CLAP_EXTENSION(plugin, CLAP_EXT_PRESET_LOAD_COMPAT, clap_plugin_preset_load);
+    return info->loads_presets ? clap_describe_presets(library, id, info) : STATUS_OK;
+}
+
+/* CLAP describes ports and parameters by an instance. */
+static enum status fill(const struct clap_library *library,
+                        const struct clap_plugin_descriptor *descriptor, struct plugin_info *info)
+{
+    struct clap_host_side side;
+    const struct clap_plugin *plugin = NULL;
+    TRY(fill_texts(descriptor, library, info));
+    enum status status = clap_host_init(&side, info->name);
+    if (status == STATUS_OK)
+        status = clap_plugin_make(library, &side, descriptor->id, &plugin);
+    if (status == STATUS_OK) {
+        enum clap_role before = clap_enter(CLAP_MAIN_THREAD);
+        status = fill_from_plugin(library, plugin, descriptor->id, info);
+        clap_enter(before);
+    }
+    clap_plugin_end(&side, plugin);
+    clap_host_free(&side);
+    return status;
+}
+
+enum status clap_describe(const char *id, struct plugin_info **result)
+{
+    struct clap_library library = {0};
+    const struct clap_plugin_descriptor *descriptor;
+    struct plugin_info *info = calloc(1, sizeof *info);
+    enum status status =
+        info ? clap_library_find(id, &library, &descriptor) : fail_memory("a plugin");
+    if (status == STATUS_OK)
+        status = fill(&library, descriptor, info);
+    clap_library_close(&library);
+    if (status == STATUS_OK)
+        *result = info;
+    else
+        plugin_info_destroy(info);
+    return status;
+}
