@@ -24,7 +24,7 @@ static const struct clap_preset_discovery_provider_descriptor descriptor = {
     .vendor = "halo",
 };
 
-/* Mask_presets.c: of the module at `path`. */
+/* The folder of masks that belongs to the module at `path`. */
 static void mask_presets_locate(const char *path)
 {
     char there[PATH_MAX];

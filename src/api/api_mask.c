@@ -1,7 +1,7 @@
 #include "api/api_call.h"
 
 #include "chain/mask_options.h"
-#include "chain/stages.h"
+#include "chain/spec.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "base/workers.h"
+#include "chain/spec.h"
 #include "chain/stage_mix.h"
 #include "convolve/convolver.h"
 #include "mask/mask.h"
@@ -308,12 +309,6 @@ MUST_CHECK enum status stage_list_create(struct stage_list *list, size_t channel
 /* ops->discard and ops->keep_latency of all stages. */
 void stage_list_discard(struct stage_list *list);
 void stage_list_keep_latencies(struct stage_list *list);
-
-/* What describes a stage or a mask: a name, and options after commas; "\," is a comma of a name,
- * and so is one in the name of a file that is there. */
-
-/* The words of a spec, NULL-terminated, in one allocation for free(); NULL: memory. */
-char **spec_split(const char *text);
 
 /* Controls of the stages of a running chain: for keys, OSC, sliders.
  *

@@ -143,47 +143,6 @@ static enum status sandbox_enter_files(const char *folder, const struct plugin_r
     return failed ? fail_errno(error, "cannot keep a plugin from files (Landlock)") : STATUS_OK;
 }
 
-/* -1 and errno: none could be made there. */
-static int open_nameless(const char *folder)
-{
-    char *path;
-    if (asprintf(&path, "%s/halo-XXXXXX", folder) < 0)
-        return -1;
-    int file = mkostemp(path, O_CLOEXEC);
-    int error = errno;
-    if (file >= 0)
-        unlink(path);
-    free(path);
-    errno = error;
-    return file;
-}
-
-static FILE *temporary_stream(void)
-{
-    const char *folder = getenv("TMPDIR");
-    int file = folder && *folder ? open_nameless(folder) : -1;
-    if (file < 0)
-        file = open_nameless(P_tmpdir); /* in the sandbox, this is refused */
-    FILE *stream = file >= 0 ? fdopen(file, "w+") : NULL;
-    if (file >= 0 && !stream)
-        close(file);
-    return stream;
-}
-
-/* In place of the C library's, which take /tmp whatever TMPDIR says: in the sandbox there is only
- * TMPDIR to write to, and lilv takes such a file for a manifest that a bundle computes. The program
- * exports them, so that libraries find them first. */
-__attribute__((visibility("default"))) FILE *tmpfile(void)
-{
-    return temporary_stream();
-}
-
-/* What libraries call that were built for files of more than 2 GiB. */
-__attribute__((visibility("default"))) FILE *tmpfile64(void)
-{
-    return temporary_stream();
-}
-
 /* ---- seccomp: which system calls fail with EPERM ---- */
 
 #ifdef HALO_WITH_SECCOMP

@@ -8,9 +8,9 @@
  *   SANDBOX_FILES      Landlock: it reads what plugin_reads.h lists and writes a folder of its own,
  *                      which is its TMPDIR; no TCP, no signals to other processes
  *   SANDBOX_CALLS      seccomp: no sockets, no other programs or processes, no memory of others,
- * and nothing that changes the system. Such a call fails with EPERM SANDBOX_PROCESSES  its own
- * namespaces of users and processes: it sees no other process, has no capabilities, and all that it
- * starts ends with it
+ *                      and nothing that changes the system. Such a call fails with EPERM
+ *   SANDBOX_PROCESSES  its own namespaces of users and processes: it sees no other process, has no
+ *                      capabilities, and all that it starts ends with it
  *
  * With any of them come limits: memory, threads, open files, file size, no core files.
  * Threads: the settings are made by the main thread before the first process is started.
