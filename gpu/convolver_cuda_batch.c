@@ -5,10 +5,14 @@
 #include "gpu/kernel.h"
 #include "gpu/pcm.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Held during a step: a kernel's bank of constant memory has one mask, for all threads. */
+static pthread_mutex_t constant_memory = PTHREAD_MUTEX_INITIALIZER;
 
 struct gpu_batch {
     struct convolver_shape shape;
@@ -240,10 +244,15 @@ static void batch_step(struct convolution *convolution, const float *const *in,
                        const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct gpu_batch *batch = batch_of(convolution);
-    batch->loaded = NULL; /* other convolvers may have replaced it */
+    bool in_constant_memory = batch->kernel->load;
     batch->now = 1 - batch->now;
+    if (in_constant_memory)
+        pthread_mutex_lock(&constant_memory);
+    batch->loaded = NULL; /* other convolvers may have replaced it */
     if (batch->error == cudaSuccess)
         gpu_note_error(&batch->error, run_slots(batch, in, slots));
+    if (in_constant_memory)
+        pthread_mutex_unlock(&constant_memory);
 }
 
 /* The convolver on the GPU for files: long blocks, with any of the kernels.

@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -41,25 +42,32 @@ void cufft_library_expect(void)
             library.destroy(plan);
 }
 
-enum status cufft_library_open(const struct cufft_library **result)
+static enum status open_library(struct cufft_library *library)
 {
-    static struct cufft_library library;
-    static bool is_open;
-    *result = &library;
-    if (is_open)
-        return STATUS_OK;
     void *handle = dlopen(NAME, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return fail(CAUSE_MISSING,
                     "cannot open %s, which the GPU needs for masks this long (%s); install CUDA's "
                     "libraries or use --backend cpu",
                     NAME, dlerror());
-    is_open = find_all(handle, &library);
-    if (is_open)
+    if (find_all(handle, library))
         return STATUS_OK;
     dlclose(handle);
     return fail(CAUSE_UNSUPPORTED, "%s lacks a function that the GPU needs for masks this long",
                 NAME);
+}
+
+enum status cufft_library_open(const struct cufft_library **result)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct cufft_library library;
+    static bool is_open;
+    *result = &library;
+    pthread_mutex_lock(&lock);
+    enum status status = is_open ? STATUS_OK : open_library(&library);
+    is_open = status == STATUS_OK;
+    pthread_mutex_unlock(&lock);
+    return status;
 }
 
 enum status cufft_library_plan(const struct cufft_library *library, int length, cufftType type,

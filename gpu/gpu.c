@@ -11,12 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Jobs of one process (render -O) settle at once: the lock has one of them join the thread. */
 static struct {
+    pthread_mutex_t lock;
     pthread_t thread;
     bool runs, begun;
     int device;
     atomic_bool transforms;
-} expected;
+} expected = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* What fails here fails again, with a message, where it is needed. */
 static bool make_context(int device)
@@ -44,22 +46,26 @@ void gpu_expect(const struct gpu_devices *wanted, bool transforms)
 {
     if (transforms)
         atomic_store(&expected.transforms, true);
-    if (expected.begun)
-        return;
-    expected.begun = true;
-    expected.device = gpu_device(wanted);
-    expected.runs =
-        thread_start(&expected.thread, "halo gpu", THREAD_AS_CALLER, make_expected, NULL) == 0;
+    pthread_mutex_lock(&expected.lock);
+    if (!expected.begun) {
+        expected.begun = true;
+        expected.device = gpu_device(wanted);
+        expected.runs =
+            thread_start(&expected.thread, "halo gpu", THREAD_AS_CALLER, make_expected, NULL) == 0;
+    }
+    pthread_mutex_unlock(&expected.lock);
 }
 
 void gpu_settle(void)
 {
-    if (!expected.runs)
-        return;
-    int64_t lap = lap_begin();
-    pthread_join(expected.thread, NULL);
-    expected.runs = false;
-    lap_end(LAP_DEVICE, lap);
+    pthread_mutex_lock(&expected.lock);
+    if (expected.runs) {
+        int64_t lap = lap_begin();
+        pthread_join(expected.thread, NULL);
+        expected.runs = false;
+        lap_end(LAP_DEVICE, lap);
+    }
+    pthread_mutex_unlock(&expected.lock);
 }
 
 bool gpu_is_fast_in_double(void)

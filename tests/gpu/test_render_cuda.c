@@ -142,6 +142,34 @@ START_TEST(masks_in_a_row)
 }
 END_TEST
 
+/* Threads of one process share the start of CUDA, and a bank of constant memory a kernel. */
+START_TEST(many_at_once_are_those_of_one)
+{
+    enum { SOUNDS = 24 };
+    static const char *const ways[] = {"--kernel constant", "--kernel register", "--kernel fft",
+                                       "--precision double --format double"};
+    command_clean();
+    sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 4, 60);
+    command_done("mkdir in");
+    for (unsigned i = 0; i < SOUNDS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "in/%u.wav", i);
+        sound_noise_file(name, 10 + i, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 60000);
+    }
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        command_done("rm -rf out; timeout 300 \"$HALO\" render -q -O out --mask m.wav "
+                     "--threads 16 --backend cuda %s in",
+                     ways[w]);
+        for (unsigned i = 0; i < SOUNDS; i++) {
+            char in[32], out[32];
+            snprintf(in, sizeof in, "in/%u.wav", i);
+            snprintf(out, sizeof out, "out/%u.wav", i);
+            sound_expect_filtered(out, in, "m.wav");
+        }
+    }
+}
+END_TEST
+
 START_TEST(impossible_requests_are_refused)
 {
     command_clean();
@@ -161,8 +189,8 @@ int main(void)
         puts("no GPU here: rendering on it is not tested");
         return 77;
     }
-    const TTest *const tests[] = {every_way_equals_the_truth, failing_gpu_is_replaced_by_the_cpu,
-                                  long_masks_equal_the_truth, masks_in_a_row,
-                                  impossible_requests_are_refused};
+    const TTest *const tests[] = {every_way_equals_the_truth,    failing_gpu_is_replaced_by_the_cpu,
+                                  long_masks_equal_the_truth,    masks_in_a_row,
+                                  many_at_once_are_those_of_one, impossible_requests_are_refused};
     return suite_run("render_cuda", tests, sizeof tests / sizeof *tests);
 }
