@@ -24,13 +24,13 @@ struct clap_effect {
     const struct clap_host_state *state;
     const struct clap_host_tail *tail;
 
-    struct effect *effect;                   /* of the last rate; from init on */
+    struct effect *effect;                   /* It runs at the last rate; not NULL after init. */
     uint32_t rate;                           /* Hz */
     bool active;                             /* main thread */
     char cause[1024];                        /* main thread: the last error that was logged */
-    struct ring *work;                       /* of struct clap_effect_work, to the main thread */
+    struct ring *work;                       /* struct clap_effect_work, for the main thread. */
     uint32_t tail_reported;                  /* audio thread */
-    _Atomic(double) values[EFFECT_CONTROLS]; /* as the parameters have them */
+    _Atomic(double) values[EFFECT_CONTROLS]; /* The parameters' values. */
 };
 
 struct clap_effect_work {
@@ -56,8 +56,8 @@ enum {
 static const struct clap_effect_param {
     const char *name;
     uint32_t flags;
-    const char *unit;      /* with a blank before */
-    const char *labels[2]; /* of a switch: for 0 and 1 */
+    const char *unit;      /* It begins with a blank. */
+    const char *labels[2]; /* What a switch shows for 0 and for 1. */
 } params[EFFECT_CONTROLS] = {
     [EFFECT_ENABLED] = {"Bypass", SOUND | SWITCH | CLAP_PARAM_IS_BYPASS, "", {"Off", "On"}},
     [EFFECT_GAIN] = {"Gain", SOUND, " dB", {0}},

@@ -24,7 +24,7 @@ struct gpu_batch {
     size_t history_frames;    /* frames before the block, a multiple of 4 */
     size_t stride;            /* floats of an input: history and block */
     size_t out_stride;        /* floats of an output */
-    size_t now;               /* which history holds the newest block */
+    size_t now;               /* The index of the history that holds the newest block. */
     enum pcm pcm;             /* the narrowest format that has held all samples */
     unsigned char *staged_in; /* pinned: inputs x out_stride x 4 bytes */
     float *staged_out;        /* pinned: outputs x out_stride */
@@ -42,7 +42,7 @@ struct gpu_batch {
 };
 
 struct gpu_batch_mask {
-    struct gpu_batch_mask *next; /* in the list of spare masks */
+    struct gpu_batch_mask *next; /* The next spare mask. */
     size_t taps;
     struct path_table paths;
     size_t form_floats;

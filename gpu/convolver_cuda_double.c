@@ -20,7 +20,7 @@ struct gpu_rows {
 };
 
 struct gpu_double_mask {
-    struct gpu_double_mask *next; /* in the list of spare masks */
+    struct gpu_double_mask *next; /* The next spare mask. */
     size_t columns, outputs, path_count;
     double2 *forms; /* device: columns x bins; these and the following */
     unsigned *first;

@@ -1,6 +1,6 @@
-/* The live variant of the backend "cuda", private to its set-up (convolver_cuda_live.c), masks
- * (convolver_cuda_live_mask.c) and step (convolver_cuda_live_step.c), and what they do where each
- * block is a graph (convolver_cuda_live_step.c). */
+/* The live variant of the backend "cuda". It is private to convolver_cuda_live.c, which sets it up
+ * and prepares masks, and to convolver_cuda_live_step.c, which has the step and the graph of a
+ * block. */
 #ifndef HALO_GPU_CONVOLVER_CUDA_LIVE_H
 #define HALO_GPU_CONVOLVER_CUDA_LIVE_H
 

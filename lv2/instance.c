@@ -95,7 +95,7 @@ HALO_REALTIME static void read_object(struct instance *instance, const LV2_Atom_
         effect_report(instance->effect);
 }
 
-/* Messages.c: real-time */
+/* The messages that the host has sent. Real-time. */
 HALO_REALTIME static void messages_read(struct instance *instance)
 {
     if (!instance->map || !instance->control ||
