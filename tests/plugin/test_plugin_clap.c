@@ -70,6 +70,19 @@ START_TEST(plugins_are_described)
 }
 END_TEST
 
+/* Only at the beginning, and only before a slash. */
+START_TEST(a_home_in_the_path_is_found)
+{
+    begin();
+    command_done("mkdir -p 'a ~home' 'a ~home/~' '~none' && ln -s " HALO_TEST_PLUGINS
+                 "/clap 'a ~home/mine'");
+    const char *list = "HOME=\"$PWD/a ~home\" CLAP_PATH=%s $HALO plugins list --kind clap";
+    ck_assert_ptr_nonnull(strstr(command_done(list, "'/none:~/mine'").out, ID));
+    ck_assert_ptr_null(strstr(command_run(list, "'~none:x~/mine'").out, ID));
+    ck_assert_ptr_null(strstr(command_run(list, "'~mine'").out, ID));
+}
+END_TEST
+
 /* A library that is none, or crashes, hides no other. */
 START_TEST(broken_libraries_are_skipped)
 {
@@ -448,6 +461,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {plugins_are_described,
+                                  a_home_in_the_path_is_found,
                                   broken_libraries_are_skipped,
                                   what_breaks_a_rule_is_refused,
                                   values_and_presets_take_effect,
