@@ -568,7 +568,7 @@ static void check_live(const char *options)
     struct block_in_double out = load("out.wav");
     ck_assert_uint_ge(out.frames, 76000);
     long double worst = 0;
-    for (size_t i = SILENCE; i < 76000; i++) {
+    for (size_t i = SILENCE; i < 76000; i += 5) { /* prime to all blocks: each place of a block */
         long double truth = true_output(mask, &x, 0, i);
         long double error = fabsl((long double)out.data[0][i] - truth);
         worst = fmaxl(worst, error - fabsl(truth) * 0x1p-24L); /* that of rounding */
