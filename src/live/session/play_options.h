@@ -10,23 +10,27 @@
 
 struct play_options {
     struct chain_options chain;
+    /* Specs of the second mask and so on. */
     const char *others[LIVE_CHOICES_MOST];
     size_t other_count;
-    size_t choosing; /* the stage that has them; SIZE_MAX: none */
-    bool or_waits;   /* an --or waits for its mask */
+    size_t choosing; /* index of the stage whose masks can be chosen; SIZE_MAX: none */
+    bool or_waits;   /* an --or has been read, and its mask has not */
     struct device_request device;
     bool block_given;
-    size_t layout_channels; /* after the check; 0: of no number */
-    const char *layout;     /* that the input's channels are stated to be; NULL: not */
-    struct number_list input_map, output_map; /* which `device` points to, after the check */
-    struct choices_way way;                   /* without its frames */
+    /* channels of `layout`, after the check; 0: they do not follow from it */
+    size_t layout_channels;
+    const char *layout; /* layout that the user states for the input; NULL: none */
+    /* channel maps; after the check, `device` points to them */
+    struct number_list input_map, output_map;
+    struct choices_way way; /* without its length, which depends on the rate */
     bool way_given;
-    double fade; /* seconds */
+    double fade; /* seconds that a switch takes */
+    /* Ceiling of the limiter. */
     double ceiling_db;
-    double seconds; /* to run; 0: until stopped */
+    double seconds; /* seconds to run; 0: until stopped */
     bool force;
     bool json;
-    double interval; /* seconds; 0: chosen by the view */
+    double interval; /* seconds between two updates of the view; 0: the view chooses */
     bool plain;
     enum verbosity verbosity;
 };
@@ -45,7 +49,7 @@ extern const struct option_row play_options_or[], play_options_device[], play_op
 MUST_CHECK enum status play_options_parse_stage(void *options, const struct option_row *row,
                                                 const char *value);
 
-/* Groups of a command whose options have a struct play_options at AT. */
+/* Groups of options for a command whose options contain a struct play_options at offset AT. */
 #define PLAY_STAGES(AT)                                                                            \
     {.heading = "stages, in the order given",                                                      \
      .make_rows = chain_options_stages,                                                            \
