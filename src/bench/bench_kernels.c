@@ -13,12 +13,12 @@ enum {
     REPEATS_MOST = 100000,
 };
 
-#define SAMPLES_MOST 0x1p33 /* of a sound, or cells of a picture */
+#define SAMPLES_MOST 0x1p33 /* largest sound in samples, or picture in cells */
 
 struct kernel_bench_options {
     enum bench_form form;
     size_t dimensions;
-    struct number_list taps, samples, threads, fft; /* for sound */
+    struct number_list taps, samples, threads, fft; /* sizes and settings for sound */
     struct kernel_bench_settings settings;
 };
 

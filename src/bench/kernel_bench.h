@@ -58,7 +58,7 @@ struct kernel_bench_settings {
 struct kernel_bench_row {
     const char *kernel; /* "copy": a device-to-device copy of the same size */
     struct size2d size;
-    struct size2d mask;  /* no cells for the copy */
+    struct size2d mask;  /* size of the mask; 0 for the copy */
     struct size2d block; /* as requested: threads per block, or a transform length */
     bool pitched;
     struct size2d launched; /* pictures: threads per block that were launched */

@@ -294,7 +294,8 @@ struct mask_plot_settings {
     struct string_list texts; /* specs, as of --mask */
     struct mask **masks;
     struct mask_plot plot;
-    struct number_list subplots; /* none given: the default */
+    /* numbers of enum mask_subplot; if empty, the default ones are drawn */
+    struct number_list subplots;
 };
 
 static uint32_t rate_of(const struct mask *mask)

@@ -222,7 +222,7 @@ static enum status service_unit_remove(const struct service_unit *unit)
         return fail_errno(errno, "cannot remove %s", unit->path);
     (void)unlink(unit->link);
     *strrchr(unit->link, '/') = '\0';
-    (void)rmdir(unit->link); /* these fail if there are other units */
+    (void)rmdir(unit->link); /* rmdir fails if the folder has other units */
     (void)rmdir(unit->folder);
     *strrchr(unit->folder, '/') = '\0';
     (void)rmdir(unit->folder);

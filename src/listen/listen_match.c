@@ -158,7 +158,8 @@ void listen_match_describe(const struct listen_match *matching, size_t choice, c
 {
     char label[] = "A", number[] = "mask 1";
     const char *name = matching->chain->names[choice];
-    bool ranking = matching->options->blind > 0; /* its letters do not stand for fixed masks */
+    /* letters of a ranking do not stand for fixed masks */
+    bool ranking = matching->options->blind > 0;
     bool dry = choice == matching->chain->choice_count;
     label[0] = (char)('A' + choice);
     number[5] = (char)('1' + choice);

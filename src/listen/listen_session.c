@@ -206,7 +206,7 @@ static enum status open_ends(struct listen_session *session)
         return options->sound ? open_region(session, session->stream.info.rate) : STATUS_OK;
     }
     TRY(open_region(session, options->play.device.rate));
-    char reason[300]; /* not displayed, since another rate is tried */
+    char reason[300]; /* the failure is not displayed, since another rate is tried */
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
     uint32_t rate = session->region->format.rate;
     enum status status = stream_session_open_device(&session->stream, rate, 0);
@@ -490,7 +490,8 @@ static void handle_key(struct stream_session *stream, int key)
     if (stream->leaving || listen_trial_key(session, key) || seek_by_key(session, key) ||
         choose_dry_by_key(session, key) || stream_session_key(stream, key))
         return;
-    if (key == 'p' && session->options->blind > 0) /* its letters do not stand for fixed masks */
+    /* letters of a ranking do not stand for fixed masks */
+    if (key == 'p' && session->options->blind > 0)
         view_message(stream->view, "no plot in a blind ranking");
     else if (key == 'p')
         show_picture(session, !session->picture);

@@ -146,12 +146,12 @@ struct live {
     uint32_t rate;
     size_t block;
     size_t device_outputs;
-    struct recorder *recorder; /* or NULL */
-    /* or NULL */
+    struct recorder *recorder; /* NULL: the output is not recorded */
+    /* NULL: the input is not recorded */
     struct recorder *recorder_dry;
-    /* or NULL */
+    /* NULL: feedback is not looked for */
     struct feedback_guard *guard;
-    struct switch_gap *gap; /* or NULL */
+    struct switch_gap *gap; /* NULL: the stream is not a listening test */
 
     struct meter *meter_in;
     struct meter *meter_out;

@@ -67,12 +67,12 @@ struct live_event {
 struct live_settings {
     uint32_t rate;
     double ceiling; /* ceiling of the limiter, linear */
-    double gain;    /* at the start */
-    bool dry;       /* at the start */
-    bool muted;     /* at the start */
+    double gain;    /* gain at the start, linear */
+    bool dry;       /* start with the dry signal */
+    bool muted;     /* start muted */
     bool guard;     /* use a feedback guard */
     uint64_t begin; /* number of the first frame, a multiple of the block */
-    bool at_once;   /* no fade in at the start */
+    bool at_once;   /* start without a fade in */
     /* stages of the chain, which events change; NULL: no such events */
     const struct stage_list *stages;
     size_t device_outputs; /* channels of the device; 0: no device, the caller runs live_process */

@@ -49,8 +49,8 @@ struct live_event;
 struct stream_slot_settings {
     struct filter *chain;            /* must outlive the slot, as must the stages */
     const struct stage_list *stages; /* stages of the chain, which events change; NULL: no events */
-    double gain;                     /* at the start; linear */
-    bool dry;                        /* at the start */
+    double gain;                     /* gain at the start, linear */
+    bool dry;                        /* start with the dry signal */
     unsigned number;                 /* number of the slot, which its events carry */
 };
 
@@ -58,13 +58,13 @@ struct stream_slot {
     struct filter *chain;
     struct stage_list stages; /* the chain's stages; empty if no events change them */
     unsigned number;
-    bool *left_out; /* by stage: it failed and was left out, as last reported */
-    bool *absent;   /* by stage: it was late and replaced by its dry sound, as last reported */
+    bool *left_out; /* by stage: the stage failed and was left out, as last reported */
+    bool *absent; /* by stage: the stage was late and replaced by its dry sound, as last reported */
     double *levels; /* by stage: gain factor; NAN if the stage does more than a gain */
     struct ramp gain;
     struct ramp level;      /* gain of the dry input: the product of the gain stages */
     struct ramp wet;        /* 1: the chain; 0: the dry input */
-    struct history history; /* of the input; as long as the chain's latency */
+    struct history history; /* recent input, as long as the chain's latency */
     struct block dry;       /* dry sound for each output */
 };
 

@@ -132,7 +132,8 @@ static size_t slots_for(const struct player *player, double seconds)
 static enum status make_slots(struct player *player, double ahead)
 {
     player->reserve = slots_for(player, RESERVE_SECONDS);
-    player->slot_count = slots_for(player, ahead) + 1 + player->reserve; /* one is being played */
+    /* one slot is being played */
+    player->slot_count = slots_for(player, ahead) + 1 + player->reserve;
     player->slots = calloc(player->slot_count, sizeof *player->slots);
     if (!player->slots)
         return fail_memory("a player");

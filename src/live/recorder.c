@@ -33,7 +33,7 @@ struct gap {
 };
 
 struct recorder {
-    char *path; /* for messages */
+    char *path; /* path, for messages */
     SNDFILE *file;
     struct atomic_file destination;
     struct sound_io io;

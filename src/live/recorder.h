@@ -20,7 +20,7 @@
 struct recorder;
 
 struct recording {
-    uint64_t frames; /* in the file */
+    uint64_t frames; /* frames in the file */
     uint64_t lost;   /* frames of these that are silence because the ring was full */
 };
 

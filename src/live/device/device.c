@@ -99,15 +99,17 @@ static void device_join_run(struct device_join *join, device_step *step, void *c
 
 enum { SIDE_POLL_NS = 2000000 };
 #define SECOND INT64_C(1000000000)
-static const int64_t BEGIN_NS = 5 * SECOND; /* for the first call; PulseAudio takes 2 s to start */
-static const int64_t LEARN_NS = SECOND / 2; /* for LEARN_CALLS calls, from the first one on */
+/* time for the first call; PulseAudio takes 2 s to start */
+static const int64_t BEGIN_NS = 5 * SECOND;
+static const int64_t LEARN_NS = SECOND / 2; /* time for LEARN_CALLS calls, from the first one on */
 /* calls until the period counts as known; the first one may have another length */
 static const size_t LEARN_CALLS = 8;
-static const int64_t STOP_NS = 2 * SECOND; /* for a step or a close to return */
-/* for a close to return once a signal asked to stop */
+static const int64_t STOP_NS = 2 * SECOND; /* time for a step or a close to return */
+/* time for a close to return once a signal asked to stop */
 static const int64_t CLOSE_STOPPING_NS = SECOND * 7 / 10;
-static const int64_t AGAIN_NS = SECOND / 20;     /* for a close that was abandoned earlier */
-static const int64_t SILENT_NS = SECOND * 3 / 2; /* without a call: the device is lost */
+static const int64_t AGAIN_NS = SECOND / 20; /* time for a close that was abandoned earlier */
+/* time without a call after which the device is lost */
+static const int64_t SILENT_NS = SECOND * 3 / 2;
 
 /* ---- open ---- */
 
@@ -623,7 +625,8 @@ struct opening {
 };
 
 enum { LOOK_NS = 2000000 };
-static const int64_t STOPPING_NS = 500000000; /* for an opening to return, after a signal to stop */
+/* time for an opening to return, after a signal to stop */
+static const int64_t STOPPING_NS = 500000000;
 
 static void *open_main(void *argument)
 {

@@ -66,7 +66,7 @@ static struct {
     uint32_t asked_rate; /* rate that was requested, in Hz; 0: none, so the rate may change */
     size_t block;        /* frames: the requested block, or BLOCK_USUAL */
     int64_t seen_at;     /* monotonic ns: when both devices were last there */
-    struct channel_layout layout_in, layout_out; /* as requested */
+    struct channel_layout layout_in, layout_out; /* layouts that were requested */
     struct device_stream *stream;
 } pipewire;
 

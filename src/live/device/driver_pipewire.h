@@ -172,7 +172,7 @@ void pipewire_links_free(struct pipewire_links *links);
  * latencies that pass through halo. */
 struct pipewire_cycle {
     struct device_stream *stream;
-    float *scratch;       /* for outputs without a buffer: DEVICE_FRAMES_MOST frames per channel */
+    float *scratch; /* buffers for outputs that have none: DEVICE_FRAMES_MOST frames per channel */
     uint32_t own_latency; /* latency of the step, in frames */
 
     atomic_bool is_ready; /* set when the links are there; the step is not called before */

@@ -96,8 +96,8 @@ struct osc_command {
     enum osc_action action;
     const char *path; /* path of its message; a constant string */
     struct osc_sender sender;
-    size_t choice; /* from 1; 0: dry. The caller checks that the choice exists. */
-    size_t stage;  /* from 1. The caller checks that the stage exists. */
+    size_t choice; /* number of a mask, from 1; 0: dry. The caller checks that it exists. */
+    size_t stage;  /* number of a stage, from 1. The caller checks that it exists. */
     bool on;
     char value_text[OSC_VALUE_MOST];
     double value;             /* dB */
@@ -144,7 +144,7 @@ const char *osc_refusal(struct osc *osc);
  * sent. */
 MUST_CHECK enum status osc_send(int port, const char *name, const char *command, bool json);
 
-#else /* without liblo there is no osc */
+#else /* built without liblo: stubs */
 
 MUST_CHECK static inline enum status osc_open(int port, struct osc **osc)
 {

@@ -11,7 +11,7 @@ struct live_options {
     const char *for_device[LIVE_FOR_DEVICE_MOST]; /* rules NAME=WHAT; they are valid */
     size_t for_device_count;
     bool muted;
-    bool guard; /* with a feedback guard */
+    bool guard; /* use a feedback guard */
     bool watch;
     bool reconnect;
     bool check; /* check the chain and end */

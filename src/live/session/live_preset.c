@@ -436,7 +436,7 @@ enum status live_preset_go(struct live_session *session, int direction,
         status = fail(CAUSE_USAGE, "there are no presets; key s saves one");
     if (status != STATUS_OK)
         goto end;
-    /* without a match: to the first or last preset */
+    /* if none is equal, go to the first or last preset */
     size_t at = 0, from = direction > 0 ? names.count - 1 : 0;
     for (at = 0; at < names.count; at++)
         if (strcmp(names.names[at], last_name(session)) == 0)

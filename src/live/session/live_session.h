@@ -33,7 +33,7 @@ enum { PRESET_REASON = 1000 /* bytes, with its 0 */ };
 /* A preset with its chain, prepared beside the stream. `coming` is the first member, so a pointer
  * from live_change_taken can be cast. */
 struct prepared_preset {
-    struct live_coming coming; /* its slot; the old slot after the change */
+    struct live_coming coming; /* the prepared slot; the old slot after the change */
     struct preset *preset;
     struct live_chain chain;
     char reason[PRESET_REASON]; /* why it could not be prepared; "": it was prepared */
@@ -46,10 +46,10 @@ struct live_presets {
     char name[PRESET_NAME_MOST]; /* name of the preset that is heard; "": none */
     /* preset that the chain was made from; NULL: the chain of the command line */
     struct preset *preset;
-    struct preset_source first;   /* source that the command line names, with its mask */
-    bool is_for_device;           /* a rule of --for-device chose what is heard */
-    struct preset_loader *loader; /* of the current request, or NULL: the thread that prepares it */
-    struct prepared_preset *coming; /* of the current request, or NULL: the prepared preset */
+    struct preset_source first;     /* source that the command line names, with its mask */
+    bool is_for_device;             /* a rule of --for-device chose what is heard */
+    struct preset_loader *loader;   /* thread that prepares the requested preset, or NULL */
+    struct prepared_preset *coming; /* the prepared preset that was requested, or NULL */
     unsigned number;                /* number of the slot made last */
     struct live_preset_prompt prompt;
 };

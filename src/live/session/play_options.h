@@ -22,7 +22,7 @@ struct play_options {
     const char *layout; /* layout that the user states for the input; NULL: none */
     /* channel maps; after the check, `device` points to them */
     struct number_list input_map, output_map;
-    struct choices_way way; /* without its length, which depends on the rate */
+    struct choices_way way; /* how masks are switched; the length is set when the rate is known */
     bool way_given;
     double fade; /* seconds that a switch takes */
     /* Ceiling of the limiter. */

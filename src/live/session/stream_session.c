@@ -213,7 +213,7 @@ struct live_settings stream_session_settings(const struct stream_session *sessio
 static int64_t slack_of(const struct device_info *info)
 {
     uint64_t frames = info->input_latency + info->output_latency + 2 * info->period;
-    return info->priority < 0 ? INT64_MAX /* not in real time */
+    return info->priority < 0 ? INT64_MAX /* the device does not run in real time */
                               : CALL_SLACK + (int64_t)(1e9 * (double)frames / (double)info->rate);
 }
 

@@ -161,7 +161,8 @@ struct stream_command {
     /* Called when --seconds have passed or a stop signal came. */
     void (*leave)(struct stream_session *session);
     enum status (*check_device)(struct stream_session *session); /* an error ends the loop */
-    void (*before_keys)(struct stream_session *session);         /* or NULL */
+    /* called before the keys are handled; may be NULL */
+    void (*before_keys)(struct stream_session *session);
     void (*key)(struct stream_session *session, int key);
     /* executes requests and OSC commands */
     void (*after_keys)(struct stream_session *session, bool keys_ended);
