@@ -502,8 +502,7 @@ HALO_REALTIME static int32_t clap_effect_process(const struct clap_plugin *plugi
 
 enum {
     FIRST_RATE = 48000, /* Hz, until the host says which */
-    /* Works that can be queued. */
-    WORK_QUEUED = 8,
+    WORK_QUEUED = 8,    /* works that can be queued */
 };
 
 /* ---- creation, activation and end ---- */

@@ -9,7 +9,7 @@
 enum {
     BLOCK_MOST = 1 << 16,
     CHANNELS_MOST = 1 << 16,
-    MATRIX_MOST = 1 << 8, /* channels */
+    MATRIX_MOST = 1 << 8, /* channels of a matrix */
     TAPS_MOST = 1 << 24,
     RATE_LEAST = 1000,
     RATE_MOST = 1000000,

@@ -13,7 +13,7 @@
 enum {
     PLACES = 64, /* places where a result is compared with the reference */
     WARM_UPS = 2,
-    CACHE_FACTOR = 4, /* size of all sets together, in L2 caches */
+    CACHE_FACTOR = 4, /* size of all sets of buffers together, as a multiple of the L2 cache */
 };
 
 static const double ERROR_MOST_DB = -130; /* dB of max|x| sum|h| */

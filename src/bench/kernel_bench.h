@@ -16,9 +16,8 @@ struct kernel_bench_report;
 /* The GPU that is measured. */
 struct kernel_bench_device {
     char name[256];
-    int driver; /* CUDA version: 1000 major + 10 minor */
-    /* CUDA version: 1000 major + 10 minor */
-    int runtime;
+    int driver;  /* CUDA version: 1000 major + 10 minor */
+    int runtime; /* CUDA version: 1000 major + 10 minor */
     int multiprocessors;
     double clock;      /* Hz */
     double flops_peak; /* peak of float32 operations per second: two per cycle and core */
@@ -62,15 +61,14 @@ struct kernel_bench_row {
     struct size2d block; /* as requested: threads per block, or a transform length */
     bool pitched;
     struct size2d launched; /* pictures: threads per block that were launched */
-    /* Pictures: the tile of a block. */
-    struct tile2d tile;
-    double seconds;      /* median of the runs */
-    double samples_rate; /* samples per second */
-    double bytes_rate;   /* bytes per second, each read once and written once */
-    double copy_share;   /* share of the rate of a copy of the same size */
-    double flops;        /* operations per second, of the direct form: two per tap and sample */
-    double peak_share;   /* share of the GPU's float32 peak */
-    double error_db;     /* largest error at sampled places, in dB of max|x| sum|h| */
+    struct tile2d tile;     /* Pictures: the tile of a block. */
+    double seconds;         /* median of the runs */
+    double samples_rate;    /* samples per second */
+    double bytes_rate;      /* bytes per second, each read once and written once */
+    double copy_share;      /* share of the rate of a copy of the same size */
+    double flops;           /* operations per second, of the direct form: two per tap and sample */
+    double peak_share;      /* share of the GPU's float32 peak */
+    double error_db;        /* largest error at sampled places, in dB of max|x| sum|h| */
 };
 
 /* Most sets of buffers, which are used in turn. */
@@ -88,10 +86,10 @@ struct kernel_bench {
     size_t sets;
     char *in[KERNEL_BENCH_SETS_MOST];
     char *out[KERNEL_BENCH_SETS_MOST];
-    float *cells; /* in host memory */
-    float *mask;  /* in host memory */
+    float *cells; /* random input, in host memory */
+    float *mask;  /* random mask, in host memory */
     float *device_mask;
-    double *times; /* seconds */
+    double *times; /* seconds of each run */
     cudaEvent_t begin;
     cudaEvent_t end;
     double copy_seconds;

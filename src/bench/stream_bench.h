@@ -59,8 +59,7 @@ struct stream_row {
     double p99;
     double p999;
     double p9999;
-    /* Longest time of a block. */
-    double most;
+    double most; /* longest time of a block */
     double sum;
     double cpu;    /* processor time of all threads during the timed blocks, including spinning */
     size_t missed; /* blocks that took longer than their period */

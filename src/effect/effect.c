@@ -136,9 +136,8 @@ struct effect {
     struct input_history history;
     struct processor *processor; /* the current one; NULL: no mask */
 
-    /* The mask requested last. */
-    struct effect_mask request;
-    bool requested;           /* `request` is new and not sent yet */
+    struct effect_mask request; /* the mask requested last */
+    bool requested;             /* `request` is new and not sent yet */
     _Atomic uint32_t number;  /* number of the last request that was sent; read by other threads */
     bool pending;             /* the worker has not answered the last request yet */
     struct processor *coming; /* replaces `processor` */
@@ -159,8 +158,7 @@ struct effect {
     pthread_mutex_t lock;
     struct processor *processors; /* list of all processors */
     char kept[EFFECT_FILE_MOST];  /* file of the mask to save in a session; "": none */
-    /* Trim of the mask to save, in ms. */
-    float kept_trim;
+    float kept_trim;              /* trim of the mask to save, in ms */
 };
 
 /* ---- the exchange of masks: real-time, unless marked ---- */

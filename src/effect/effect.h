@@ -25,7 +25,7 @@ enum effect_variant { EFFECT_MONO, EFFECT_STEREO, EFFECT_TRUE_STEREO, EFFECT_VAR
 
 /* A variant of the plugin. */
 struct effect_kind {
-    const char *name; /* "true-stereo" */
+    const char *name; /* such as "true-stereo" */
     const char *title;
     const char *purpose;
     size_t channels; /* number of inputs, and of outputs */
@@ -55,8 +55,7 @@ extern const struct effect_range effect_ranges[EFFECT_CONTROLS];
 struct effect_mask {
     char file[EFFECT_FILE_MOST]; /* path; "": no mask */
     float trim;                  /* ms */
-    /* Use a GPU. */
-    bool gpu;
+    bool gpu;                    /* use a GPU */
 };
 
 struct effect_work;
@@ -88,7 +87,7 @@ enum effect_loading {
     /* A session is restored: the mask is saved from now on, even if it cannot be read. Then there
      * is no mask. */
     EFFECT_RESTORE,
-    EFFECT_CHOOSE, /* A user chose the mask: if it cannot be read, the old mask stays. */
+    EFFECT_CHOOSE, /* a user chose the mask: if it cannot be read, the old mask stays */
 };
 
 /* Uses this mask; if sound is running, crossfades to it. `idle`: run does not run meanwhile.

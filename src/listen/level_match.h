@@ -40,9 +40,8 @@ struct mask_levels_sound {
     /* frames that are heard of the looping region, from its start; 0: without end */
     uint64_t frames;
     const struct block *block;
-    uint32_t rate; /* rate of `block` */
-    /* Frames of `block` that are not measured. */
-    size_t before;
+    uint32_t rate;                  /* rate of `block` */
+    size_t before;                  /* frames of `block` that are not measured */
     struct mask_levels_chain chain; /* all zero: masks are heard alone */
 };
 

@@ -17,16 +17,13 @@ struct listen_options {
     enum level_match_by by;
     bool align;
     const char *to_file; /* file to write, instead of playing; NULL: none */
-    /* Switches of the file; NULL: none. */
-    const char *script;
-    size_t abx;   /* number of trials; 0: no ABX test */
-    size_t blind; /* number of trials; 0: no blind ranking */
+    const char *script;  /* switches of the file; NULL: none */
+    size_t abx;          /* number of trials; 0: no ABX test */
+    size_t blind;        /* number of trials; 0: no blind ranking */
     bool feedback;
-    /* Path of the test's log; NULL: none. */
-    const char *log;
-    const char *resume; /* path of the log of a test to go on with; NULL: none */
-    /* Name of the listener; NULL: none. */
-    const char *listener;
+    const char *log;      /* path of the test's log; NULL: none */
+    const char *resume;   /* path of the log of a test to go on with; NULL: none */
+    const char *listener; /* name of the listener; NULL: none */
     bool verify;
 };
 

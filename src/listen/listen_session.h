@@ -22,8 +22,7 @@
 struct listen_source {
     struct player *player; /* not owned; NULL: use the device's input */
     struct live *live;
-    /* Block that the player fills. */
-    struct block played;
+    struct block played; /* block that the player fills */
     size_t channels;
     struct ring *tap;    /* the device's input for the control thread, interleaved */
     struct block recent; /* a ring of the last frames */
@@ -50,8 +49,7 @@ struct listen_trial {
     char keys[80];                /* help line of a ranking */
     struct listen_outages before; /* counts at the start of the trial */
     json_t *outages; /* JSON of the interruptions of each trial, for the end of the log; or NULL */
-    /* JSON of late switches, for the end of the log; or NULL. */
-    json_t *late_switches;
+    json_t *late_switches;    /* JSON of late switches, for the end of the log; or NULL. */
     bool level_logged, muted; /* a level was logged; the muting and gain logged last */
     double gain_db;
     char lines[LISTEN_TRIAL_LINES][160];

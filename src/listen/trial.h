@@ -114,8 +114,7 @@ struct trial_kind {
     /* makes the key's draws, for free(); NULL: no memory */
     char *(*draw)(const struct trial *trial);
     json_t *(*setup)(const struct trial *trial); /* members of the log's first record */
-    /* The choice behind a sound. */
-    size_t (*choice)(const struct trial *trial, size_t sound);
+    size_t (*choice)(const struct trial *trial, size_t sound); /* the choice behind a sound */
     /* Applies a logged judgement. Returns false if the event is not of this kind. */
     bool (*judge)(struct trial *trial, const json_t *event, double seconds);
     bool (*is_complete)(const struct trial *trial); /* whether the current trial can be confirmed */

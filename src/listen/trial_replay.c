@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define SECONDS_MOST 1e9
-#define ROUNDING 0.0015 /* seconds; a change of the device's rate rounds times */
+#define ROUNDING 0.0015 /* tolerance in seconds: a change of the device's rate rounds times */
 #define COUNT_MOST 1e15
 
 static const char *text_in(const json_t *object, const char *name)

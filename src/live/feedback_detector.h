@@ -4,8 +4,9 @@
  * It examines the limiter's input, each channel by itself, in windows of about 43 ms that overlap
  * by half. The strongest spectral peak of a window (from 70 Hz) is a tone if it has ten times the
  * power of all the rest and no harmonics above -30 dB. A tone is at the ceiling if, for most of
- * half a second, its frequency is steady, its level is at least 3 dB below the ceiling and does not
- * decay, and samples exceed the ceiling. Two such tones together must last for most of a second.
+ * half a second, its frequency is steady, its level is not more than 3 dB below the ceiling, it
+ * does not decay, and samples exceed the ceiling. Two such tones together must last for most of a
+ * second.
  * Feedback below loud speech is found when the speech pauses. If something else limits the loop,
  * such as a clipping microphone, harmonics hide it.
  *

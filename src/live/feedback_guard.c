@@ -38,8 +38,7 @@ struct relation {
 struct output_follower {
     size_t window, bins;
     struct fft *fft;
-    /* The last three are spectra. */
-    float *hann, *windowed, *input, *other;
+    float *hann, *windowed, *input, *other; /* the last three are spectra */
     struct relation played, unlimited;
     double last;   /* share that the played sound did not explain in the last window */
     double energy; /* weighted number of windows; each window is scaled to energy 1 */

@@ -146,12 +146,10 @@ struct live {
     uint32_t rate;
     size_t block;
     size_t device_outputs;
-    struct recorder *recorder; /* NULL: the output is not recorded */
-    /* NULL: the input is not recorded */
-    struct recorder *recorder_dry;
-    /* NULL: feedback is not looked for */
-    struct feedback_guard *guard;
-    struct switch_gap *gap; /* NULL: the stream is not a listening test */
+    struct recorder *recorder;     /* NULL: the output is not recorded */
+    struct recorder *recorder_dry; /* NULL: the input is not recorded */
+    struct feedback_guard *guard;  /* NULL: feedback is not looked for */
+    struct switch_gap *gap;        /* NULL: the stream is not a listening test */
 
     struct meter *meter_in;
     struct meter *meter_out;
@@ -166,15 +164,13 @@ struct live {
     struct ring *applied;   /* events from the step to the control thread */
     struct live_event next; /* the next event: read from `events`, not yet due */
     bool has_next;
-    struct reblock reblock; /* device only */
-    struct ring *times;     /* device only: struct block_time */
-    /* device only */
-    struct step_usage usage;
-    /* device only */
-    _Atomic uint64_t dropped_times;
-    int64_t period;   /* duration of a block of the chain, ns */
-    unsigned held_up; /* FILTER_... flags of this call */
-    int64_t ended;    /* when the last step ended, ns; 0: there was none */
+    struct reblock reblock;         /* device only */
+    struct ring *times;             /* device only: struct block_time */
+    struct step_usage usage;        /* device only */
+    _Atomic uint64_t dropped_times; /* device only */
+    int64_t period;                 /* duration of a block of the chain, ns */
+    unsigned held_up;               /* FILTER_... flags of this call */
+    int64_t ended;                  /* when the last step ended, ns; 0: there was none */
     bool freewheels;
     bool lost; /* sound was lost before the next block, but the call did not complete a block */
     _Atomic uint64_t frames;

@@ -29,7 +29,7 @@ enum { LIVE_CHANNELS_MOST = 64 };
 
 #define LIVE_FADE_IN 0.5  /* seconds */
 #define LIVE_FADE_OUT 0.1 /* seconds, after LIVE_END */
-#define LIVE_SMOOTH 0.02  /* seconds of a change of gain, mute or dry signal */
+#define LIVE_SMOOTH 0.02  /* seconds that a change of gain, mute or dry signal takes */
 /* Share of a block's duration for which the step waits for plugins in other processes. */
 #define LIVE_WAITS 0.75
 
@@ -60,8 +60,7 @@ struct live_event {
     unsigned slot;  /* number of the slot that it is for; set by live_send */
     size_t stage;   /* index of the stage, for LIVE_STAGE_... */
     enum stage_control_kind kind; /* LIVE_STAGE_CONTROL only */
-    /* LIVE_STAGE_CONTROL only */
-    size_t port;
+    size_t port;                  /* LIVE_STAGE_CONTROL only */
 };
 
 struct live_settings {
@@ -108,7 +107,7 @@ MUST_CHECK enum status live_create(const struct live_settings *settings, struct 
                                    struct live **live);
 void live_destroy(struct live *live);
 
-/* Real-time. One block of the chain; in and out do not overlap. */
+/* Real-time. Processes one block of the chain. `in` and `out` do not overlap. */
 void live_process(struct live *live, const float *const *in, float *const *out);
 
 /* Step for a stream on a device (a device_step). `context` is the struct live. */
@@ -132,9 +131,9 @@ bool live_receive(struct live *live, struct live_event *event);
 bool live_read_time(struct live *live, struct block_time *time);
 uint64_t live_dropped_times(const struct live *live);
 
-uint64_t live_frames(const struct live *live);        /* frames processed so far, plus `begin` */
-bool live_has_faded_out(const struct live *live);     /* after LIVE_END */
-size_t live_adapter_latency(const struct live *live); /* frames added by live_step; mostly 0 */
+uint64_t live_frames(const struct live *live);        /* number of the next frame to process */
+bool live_has_faded_out(const struct live *live);     /* the fade-out of LIVE_END is complete */
+size_t live_adapter_latency(const struct live *live); /* frames that live_step adds; mostly 0 */
 double live_reduction(const struct live *live); /* reduction by the limiter, in dB, 0 or more */
 void live_read_meters(struct live *live, struct meter_reading *in, struct meter_reading *out);
 

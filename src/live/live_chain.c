@@ -26,9 +26,8 @@ struct choices {
     bool waiting;   /* a request has not been sent to the convolver yet */
     bool switching; /* a switch to choice `going` is in progress */
     size_t going;
-    /* mask of the choice that sounds */
-    const struct convolver_mask *heard;
-    struct convolver_mask *replaced; /* mask to release when it is silent; NULL: none */
+    const struct convolver_mask *heard; /* mask of the choice that sounds */
+    struct convolver_mask *replaced;    /* mask to release when it is silent; NULL: none */
 };
 
 static void choices_destroy(struct choices *choices)

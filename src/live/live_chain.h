@@ -92,10 +92,9 @@ struct live_chain {
     struct mask *masks[LIVE_CHOICES_MOST + 1];
     char *replaced[LIVE_CHOICES_MOST]; /* specs of masks that were loaded later; owned */
     size_t taps;                       /* taps that a mask may have at most */
-    /* common time zero of the masks, in taps */
-    size_t origin;
-    struct stream_format mask_format; /* input format of the stage whose masks can be chosen */
-    uint64_t since;                   /* first frame of the stream that the chain processed */
+    size_t origin;                     /* common time zero of the masks, in taps */
+    struct stream_format mask_format;  /* input format of the stage whose masks can be chosen */
+    uint64_t since;                    /* first frame of the stream that the chain processed */
 };
 
 /* Errors: those of the stages and masks. Call live_chain_free in any case. */

@@ -103,8 +103,7 @@ struct live_change {
     _Atomic(enum live_change_state) state;
     struct live_coming *coming; /* NULL while the state is NONE */
     struct block out;           /* output of the coming slot; used by the step only */
-    /* the crossfade has begun; used by the step only */
-    bool has_begun;
+    bool has_begun;             /* the crossfade has begun; used by the step only */
 };
 
 /* Frames of input to keep: ten seconds, or fewer if there are many channels. */

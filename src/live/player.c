@@ -42,8 +42,7 @@ struct player {
     struct player_slot *slot; /* used by the step: slot that is played, or NULL */
     size_t played;            /* used by the step: frames of `slot` that were played */
 
-    /* used by the thread: number of the current seek */
-    uint64_t seek;
+    uint64_t seek; /* used by the thread: number of the current seek */
     uint64_t end;  /* used by the thread: end of the region, as far as it is known */
     uint64_t next; /* used by the thread: next frame to read */
 

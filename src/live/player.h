@@ -34,7 +34,7 @@ MUST_CHECK enum status player_wait(struct player *player, size_t frames);
 /* Continue at `frame`, or at the nearest frame of the region. */
 void player_seek(struct player *player, uint64_t frame);
 
-uint64_t player_position(const struct player *player); /* the next frame */
+uint64_t player_position(const struct player *player); /* frame that is played next */
 uint64_t player_missed(const struct player *player);   /* frames replaced by silence */
 
 /* The region as it was opened. The sound may end before region->to. */

@@ -33,7 +33,7 @@ struct gap {
 };
 
 struct recorder {
-    char *path; /* path, for messages */
+    char *path; /* path of the file, for messages */
     SNDFILE *file;
     struct atomic_file destination;
     struct sound_io io;
@@ -45,19 +45,16 @@ struct recorder {
     struct ring *gaps;
     atomic_bool ended; /* a failure ended the recording */
 
-    /* used by the step */
-    float *scratch;
+    float *scratch;  /* used by the step */
     uint64_t handed; /* used by the step: frames written to the ring */
     uint64_t losing; /* used by the step: frames lost since then, not yet queued as a gap */
 
-    /* used by the thread */
-    float *chunk;
+    float *chunk;   /* used by the thread */
     struct gap gap; /* used by the thread: next gap, if its `frames` > 0 */
     uint64_t taken; /* used by the thread: frames read from the ring */
     struct recording recording;
     bool changed; /* used by the thread: frames were written since the last update of the header */
-    /* used by the thread: when the header was updated */
-    int64_t updated_ns;
+    int64_t updated_ns; /* used by the thread: when the header was updated */
 
     pthread_t thread;
     pthread_mutex_t lock;

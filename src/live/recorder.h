@@ -34,7 +34,7 @@ MUST_CHECK enum status recorder_open(const char *path, bool force,
  * recorder_close leaves no recording. NULL is ignored. Errors: as of atomic_file_keep. */
 MUST_CHECK enum status recorder_keep(struct recorder *recorder);
 
-/* Real-time. */
+/* Real-time: writes frames to the ring. */
 void recorder_write(struct recorder *recorder, const float *const *planar, size_t frames);
 
 /* Waits until all frames so far and the header are on disk. *frames: frames in the file. If the

@@ -475,7 +475,7 @@ static int next_key(struct view_keys *keys)
 }
 
 enum { LINE_MOST = 1400 };                 /* bytes of a message */
-enum { TICK_LEAST = 25, TICK_MOST = 200 }; /* ms between rounds */
+enum { TICK_LEAST = 25, TICK_MOST = 200 }; /* ms between two rounds, at least and at most */
 
 static const struct view_kind *const kinds[] = {
 #ifdef HALO_WITH_SCREEN

@@ -68,9 +68,8 @@ struct live_status {
     uint64_t late, lost;                   /* blocks */
     size_t latency_input, latency_mask, latency_plugins, latency_output;
     size_t latency_adapter;
-    bool has_bridge; /* Input and output have two clocks, with a bridge between them. */
-    /* has_bridge only */
-    size_t latency_bridge;
+    bool has_bridge;       /* input and output have two clocks, with a bridge between them */
+    size_t latency_bridge; /* has_bridge only */
     /* has_bridge only: how much faster the input's clock is than the output's, in ppm */
     double ratio_ppm;
     const char *backend; /* backend of the convolver, or NULL */

@@ -10,8 +10,7 @@ struct view_kind {
     double interval; /* default interval, seconds */
     bool (*is_possible)(void); /* whether the terminal supports the view; NULL: always */
     enum status (*open)(struct view *view); /* opens the view; NULL: nothing to do */
-    /* Closes the view; NULL: nothing to do. */
-    void (*close)(struct view *view);
+    void (*close)(struct view *view);       /* closes the view; NULL: nothing to do */
     /* shows a status from view_visible */
     void (*show)(struct view *view, const struct live_status *status);
     /* shows a message; called on any thread; NULL: print a note */

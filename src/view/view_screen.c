@@ -15,9 +15,8 @@
 #include <wchar.h>
 
 enum {
-    ESCAPE_MS = 25, /* ms to wait for the rest of an escape sequence */
-    /* Most reads of standard error at a time. */
-    ERROR_READS = 128,
+    ESCAPE_MS = 25,    /* ms to wait for the rest of an escape sequence */
+    ERROR_READS = 128, /* most reads of standard error at a time */
 };
 /* seconds on the screen after which a message counts as read */
 static const double READING_TIME = 2;

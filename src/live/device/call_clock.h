@@ -11,7 +11,8 @@
  * If a clock becomes slower, its calls come ever later (a ramp). If a device has lost time, all
  * calls stay late (a step). Both are tested on the lateness of the recent calls: the area below all
  * of them must be much larger than chance would make it. With calls late by up to half a period,
- * evenly distributed, a drift of 2,000 ppm is found after a fifth of a period. If a call is earlier
+ * evenly distributed, a clock that becomes 2,000 ppm slower is found when it has drifted by a fifth
+ * of a period. If a call is earlier
  * than the line's error allows, the clock has become faster. After any of these changes the line is
  * found again, from the calls since. Units: frames of the device, ns. Threads: one. Real-time.
  */
@@ -32,7 +33,7 @@ struct call_clock_point {
     double frames, time;
 };
 
-/* A run of calls: none of them, and no later call, came earlier than `late`. */
+/* A run of calls. Neither they nor later calls were less late than `late`, in ns. */
 struct call_clock_level {
     double late;
     double from, to; /* ns; `to`: when the call came that is `late` */

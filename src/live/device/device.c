@@ -29,9 +29,8 @@ struct device_side {
     void *opened;      /* stream of the driver; NULL: not open */
     char label[264];   /* names of input and output, for messages */
     size_t calls_seen; /* number of calls at seen_at */
-    /* When device_side_is_lost last saw a new call, monotonic ns. */
-    int64_t seen_at;
-    int64_t stalled; /* ns since seen_at; 0: the stream does not stall */
+    int64_t seen_at;   /* when device_side_is_lost last saw a new call, monotonic ns */
+    int64_t stalled;   /* ns since seen_at; 0: the stream does not stall */
 };
 
 /* ---- input and output with two clocks: the output's calls run the step ---- */

@@ -1,11 +1,12 @@
 /* A running sound device, through one of the drivers (device_driver.h).
  *
  * One stream serves both directions: the step reads and writes the device's own buffers, and no
- * latency is added. Where input and output have two clocks, as two devices of ALSA or those of two
- * drivers have, each has a stream, and a bridge is between them (device_bridge.h): rate and period
- * are the output's. From device_open the device plays silence and discards its input, until
- * device_run sets a step; stop it before setting another. The device's period is the step's block.
- * Units: frames, Hz, seconds. Channels count from 1 in the maps, which users write, else from 0.
+ * latency is added. If input and output have two clocks, each has a stream, with a bridge between
+ * them (device_bridge.h). So it is with two devices of ALSA, or of two drivers. Rate and period are
+ * then the output's. After device_open the device plays silence and discards its input, until
+ * device_run sets a step. Stop a step before setting another. The device's period is the step's
+ * block.
+ * Units: frames, Hz, seconds. Channels count from 1 in the maps that users write, else from 0.
  * Threads: one control thread; the step is called on a thread of the device. One device at a time.
  */
 #ifndef HALO_DEVICE_H
@@ -37,8 +38,7 @@ struct device_request {
     size_t channels_out;     /* 0: as many as the device has, at most 2 */
     const size_t *input_map; /* numbers of the device's channels, from 1; override channels_in */
     size_t input_map_count;
-    /* numbers of the device's channels, from 1; override channels_out */
-    const size_t *output_map;
+    const size_t *output_map; /* numbers of the device's channels, from 1; override channels_out */
     size_t output_map_count;
     /* DEVICE_LATENCY_LOW: four periods of `block`, if the host API allows it */
     enum device_latency latency;
@@ -54,9 +54,8 @@ struct device_request {
 
 /* Properties of an open device. */
 struct device_info {
-    /* Name of the host API, such as "ALSA". */
-    char host_api[64];
-    char input[128]; /* empty: no input */
+    char host_api[64]; /* name of the host API, such as "ALSA" */
+    char input[128];   /* empty: no input */
     char output[128];
     uint32_t rate;
     size_t channels_in;
@@ -75,7 +74,7 @@ struct device_info {
     double buffer_most;
     int priority;    /* real-time priority; 0: not granted, -1: not requested */
     bool is_deaf;    /* the input cannot hear the output: it is a file or what programs play */
-    bool has_bridge; /* Input and output have two clocks, with a bridge between them. */
+    bool has_bridge; /* input and output have two clocks, with a bridge between them */
     uint64_t bridge_latency; /* has_bridge only: frames of delay by the bridge, now */
     /* has_bridge only: how much faster the input's clock is than the output's, in ppm */
     double ratio_ppm;
@@ -96,8 +95,7 @@ typedef void device_step(void *context, const float *const *in, float *const *ou
 /* A host API of the list, such as ALSA, JACK or PipeWire. */
 struct device_host {
     char name[64];
-    /* Number of its devices. */
-    size_t devices;
+    size_t devices; /* number of its devices */
     bool is_default;
     bool one_clock; /* its devices share a clock: one stream can use any two */
 };
@@ -107,23 +105,18 @@ struct device_row {
     char name[128];
     char alias[128]; /* other name that selects the device; empty: none */
     const struct device_driver *driver;
-    size_t index;        /* index among the rows of the same driver */
-    bool only_named;     /* cannot be selected by its number and is never a default */
-    size_t host;         /* index into hosts */
-    size_t channels_in;  /* 0: cannot record */
-    size_t channels_out; /* 0: cannot play */
-    double rate;         /* Hz, the device's default */
-    /* seconds: a latency suggested by the host API; 0: unknown */
-    double low_in;
-    /* seconds: a latency suggested by the host API; 0: unknown */
-    double high_in;
-    /* seconds: a latency suggested by the host API; 0: unknown */
-    double low_out;
-    /* seconds: a latency suggested by the host API; 0: unknown */
-    double high_out;
-    bool default_in; /* the host API's default input */
-    /* the host API's default output */
-    bool default_out;
+    size_t index;          /* index among the rows of the same driver */
+    bool only_named;       /* cannot be selected by its number and is never a default */
+    size_t host;           /* index into hosts */
+    size_t channels_in;    /* 0: cannot record */
+    size_t channels_out;   /* 0: cannot play */
+    double rate;           /* Hz, the device's default */
+    double low_in;         /* seconds: a latency suggested by the host API; 0: unknown */
+    double high_in;        /* seconds: a latency suggested by the host API; 0: unknown */
+    double low_out;        /* seconds: a latency suggested by the host API; 0: unknown */
+    double high_out;       /* seconds: a latency suggested by the host API; 0: unknown */
+    bool default_in;       /* the host API's default input */
+    bool default_out;      /* the host API's default output */
     bool default_loopback; /* its input is what is played to the default output */
 };
 

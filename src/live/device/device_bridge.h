@@ -37,11 +37,9 @@ struct bridge_side {
     size_t period;   /* frames of a call */
     uint64_t frames; /* frames so far */
     struct call_clock clock;
-    size_t longest; /* longest call since `longest_from`, in frames */
-    /* longest call in the time before, in frames */
-    size_t longest_before;
-    /* Start of the present time, ns; a time lasts LONGEST_NS. */
-    int64_t longest_from;
+    size_t longest;        /* longest call since `longest_from`, in frames */
+    size_t longest_before; /* longest call in the time before, in frames */
+    int64_t longest_from;  /* start of the present time, ns; a time lasts LONGEST_NS */
 };
 
 /* A call of the input, as it is told to the output's thread. */
@@ -49,8 +47,7 @@ struct bridge_call {
     uint64_t frames; /* frames of the input so far, including this call's */
     int64_t time;
     size_t count; /* frames of this call */
-    /* The input lost sound before this call. */
-    bool lost;
+    bool lost;    /* the input lost sound before this call */
 };
 
 /* The input's thread uses `written`, `lost` and `written_frames`; the output's thread uses `input`
@@ -65,14 +62,12 @@ struct bridge {
 
     struct bridge_side input, output;
     struct variable_resampler *resampler;
-    /* Buffer for frames from the ring. */
-    float *read_frames;
-    struct block sound; /* resampled sound, for the step */
-    bool plays;         /* false: silent until the delay is right */
-    uint64_t taken;     /* frames read from the ring */
-    double step;        /* input frames per output frame, at the last frame */
-    /* Fade in after a gap. */
-    struct ramp rise;
+    float *read_frames;                      /* buffer for frames from the ring */
+    struct block sound;                      /* resampled sound, for the step */
+    bool plays;                              /* false: silent until the delay is right */
+    uint64_t taken;                          /* frames read from the ring */
+    double step;                             /* input frames per output frame, at the last frame */
+    struct ramp rise;                        /* fade in after a gap */
     _Atomic double ratio_ppm, delay, target; /* atomic copies for bridge_state */
 };
 

@@ -17,8 +17,7 @@
 /* The channels of one direction that a step uses. */
 struct device_channels {
     size_t opened; /* channels that the driver opens: from the first to the highest one in `map` */
-    /* number of the step's channels */
-    size_t count;
+    size_t count;  /* number of the step's channels */
     size_t map[DEVICE_CHANNELS_MOST];  /* device channel of each channel of the step, from 0 */
     bool mapped[DEVICE_CHANNELS_MOST]; /* by device channel: it is in `map` */
 };
@@ -43,21 +42,16 @@ struct device_slot {
 struct device_stream {
     struct device_channels in;
     struct device_channels out;
-    bool ordinary;  /* the driver's thread keeps its priority */
-    float *silence; /* DEVICE_FRAMES_MOST frames of silence, for missing input */
-    /* The step, while it runs. */
-    struct device_slot slot;
+    bool ordinary;           /* the driver's thread keeps its priority */
+    float *silence;          /* DEVICE_FRAMES_MOST frames of silence, for missing input */
+    struct device_slot slot; /* the step, while it runs */
     struct device_slot *_Atomic current; /* points to `slot`; NULL: play silence */
     atomic_bool inside;                  /* the callback may be using `current` */
-    /* calls so far */
-    atomic_size_t calls;
-    /* frames of the last call */
-    atomic_size_t period;
-    /* the last calls differed in length */
-    atomic_bool varies;
-    size_t steady; /* calls in a row of this period; used by the driver's thread only */
-    /* real-time priority of the driver's thread, as in device_info */
-    atomic_int priority;
+    atomic_size_t calls;                 /* calls so far */
+    atomic_size_t period;                /* frames of the last call */
+    atomic_bool varies;                  /* the last calls differed in length */
+    size_t steady;       /* calls in a row of this period; used by the driver's thread only */
+    atomic_int priority; /* real-time priority of the driver's thread, as in device_info */
     /* time of the current call, set by the driver's thread; 0: use the monotonic clock */
     int64_t simulated_ns;
     const char *_Atomic notice; /* message for users about the connections; NULL: none */
@@ -72,10 +66,9 @@ bool device_process(struct device_stream *stream, const float *const *in, float 
 /* What to open. */
 struct device_target {
     const struct device_request *request;
-    const struct device_row *input; /* NULL: no input */
-    /* NULL: no output */
-    const struct device_row *output;
-    const char *label; /* names of input and output, for messages */
+    const struct device_row *input;  /* NULL: no input */
+    const struct device_row *output; /* NULL: no output */
+    const char *label;               /* names of input and output, for messages */
 };
 
 struct device_driver {
@@ -106,7 +99,7 @@ struct device_driver {
     /* Ends the stream and frees it. Errors: a file that the device wrote is not complete. */
     enum status (*close)(void *opened);
     void (*end)(void); /* releases what enumerate started; no stream is open */
-    bool noisy;        /* silence standard error during close and end */
+    bool noisy; /* discard standard error during close and end, since the library writes to it */
     /* A stream without calls is not lost, since is_running tells whether the server is gone. */
     bool outlives_stalls;
     bool mixes_to_mono; /* a device of one channel plays the sum of all channels */

@@ -56,8 +56,8 @@ static struct {
  * away, with its client or with the server, the connection is made again when a port of that name
  * appears. ---- */
 
-/* Looks before an undone connection is forgotten. A port that goes away is disconnected first, and
- * a server that ends may take a while. */
+/* Number of looks after which an undone connection is forgotten. A port that goes away is
+ * disconnected first, and a server that ends may take a while. */
 enum { LOOKS_UNDONE = 20 };
 
 static void link_free(struct jack_patch_link *link)

@@ -19,9 +19,8 @@ struct pipewire_registry_node {
     uint32_t id;
     char name[PIPEWIRE_NAME];
     char description[PIPEWIRE_NAME];
-    bool is_sink; /* plays sound (Audio/Sink); its monitor can be recorded */
-    /* records sound (Audio/Source) */
-    bool is_source;
+    bool is_sink;        /* plays sound (Audio/Sink); its monitor can be recorded */
+    bool is_source;      /* records sound (Audio/Source) */
     bool is_stream;      /* plays or records for a program; the session manager links it */
     int priority;        /* priority for the session manager's choice of a default device */
     bool is_passed_over; /* the node was there while another sink was the default */
@@ -29,9 +28,8 @@ struct pipewire_registry_node {
 
 struct pipewire_registry_port {
     uint32_t id, node;
-    bool is_input; /* sound goes into the node through this port */
-    /* port of a sink's monitor */
-    bool is_monitor;
+    bool is_input;   /* sound goes into the node through this port */
+    bool is_monitor; /* port of a sink's monitor */
     char name[PIPEWIRE_NAME];
     char channel[16]; /* FL, FR, AUX0, ... */
 };
@@ -132,8 +130,7 @@ struct pipewire_own_link {
     bool is_input;   /* the link leads to halo's input */
     bool is_by_hand; /* made again after a reconnect, for a user's link */
     bool is_cut;     /* somebody else removed the link */
-    /* times that the server was asked for the link */
-    int tries;
+    int tries;       /* times that the server was asked for the link */
     uint32_t out_port, in_port;
     struct pw_proxy *proxy; /* NULL: the link failed or was cut */
     struct spa_hook hook;
@@ -176,19 +173,16 @@ struct pipewire_cycle {
     uint32_t own_latency; /* latency of the step, in frames */
 
     atomic_bool is_ready; /* set when the links are there; the step is not called before */
-    /* the node failed */
-    atomic_bool failed;
-    atomic_uint rate; /* rate of the last cycle in Hz; 0: none yet */
-    /* frames of the last cycle */
-    atomic_uint duration;
+    atomic_bool failed;   /* the node failed */
+    atomic_uint rate;     /* rate of the last cycle in Hz; 0: none yet */
+    atomic_uint duration; /* frames of the last cycle */
     /* latency[SPA_DIRECTION_INPUT]: from halo to the output device; latency[SPA_DIRECTION_OUTPUT]:
      * from the input device to halo */
     struct spa_latency_info latency[2];
     atomic_bool moves; /* set when a device changes; gaps that follow do not count as lost sound */
     /* id of the clock in the last cycle; used by the real-time thread, as are the next two */
     uint32_t clock_id;
-    /* position of the clock at which the next cycle should begin */
-    uint64_t expected;
+    uint64_t expected;  /* position of the clock at which the next cycle should begin */
     uint32_t unsettled; /* frames until gaps count as lost sound again */
 };
 
@@ -197,10 +191,9 @@ struct pipewire_request {
     struct device_stream *stream;
     /* returns the name of a channel: FL, FR, ... */
     const char *(*channel)(bool is_input, size_t channel);
-    uint32_t rate; /* Hz; 0: the graph's rate */
-    size_t block;  /* frames; 0: the graph's period */
-    /* rate that `block` is stated for, in Hz */
-    uint32_t rate_of_block;
+    uint32_t rate;          /* Hz; 0: the graph's rate */
+    size_t block;           /* frames; 0: the graph's period */
+    uint32_t rate_of_block; /* rate that `block` is stated for, in Hz */
 };
 
 struct pipewire_filter_port {

@@ -305,10 +305,9 @@ static struct remembered {
     char own[PIPEWIRE_NAME]; /* names of halo's port, of the other node and of its port */
     char node[PIPEWIRE_NAME];
     char port[PIPEWIRE_NAME];
-    /* the link leads to halo's input */
-    bool is_input;
-    bool waits;  /* the connection has ended; the link is still to be restored */
-    bool is_cut; /* halo made the link and the user cut it */
+    bool is_input; /* the link leads to halo's input */
+    bool waits;    /* the connection has ended; the link is still to be restored */
+    bool is_cut;   /* halo made the link and the user cut it */
 } remembered[REMEMBERED_MOST];
 static size_t remembered_count;
 

@@ -413,10 +413,9 @@ struct portaudio_stream {
     bool by_server; /* the ALSA device leads to a sound server */
     /* the buffer may be made longer: a sound server's, and the user set no latency */
     bool may_widen;
-    double latency;       /* seconds, as requested from PortAudio */
-    atomic_size_t frames; /* frames processed */
-    /* times that sound was lost */
-    atomic_size_t losses;
+    double latency;             /* seconds, as requested from PortAudio */
+    atomic_size_t frames;       /* frames processed */
+    atomic_size_t losses;       /* times that sound was lost */
     _Atomic double input_delay; /* seconds: delay in a server's buffers now; 0: unknown */
     _Atomic double output_delay;
     double in_now, out_now; /* averages of the delays; used by the driver's thread only */

@@ -26,7 +26,7 @@ enum {
 
 enum outage_cause {
     OUTAGE_XRUN,        /* the device reported a loss; the cause is unknown */
-    OUTAGE_CALLED_LATE, /* the device called late */
+    OUTAGE_CALLED_LATE, /* the device called the step late */
     OUTAGE_AWAY,        /* the device was lost, and has returned */
     OUTAGE_REOPENED,    /* the device was open, and was opened again with another rate or buffer */
     OUTAGE_TOO_LONG,
@@ -44,7 +44,7 @@ struct outage {
     struct block_time time;
     enum outage_cause cause;
     int64_t gap; /* duration without sound, at least; 0: unknown */
-    int64_t at;  /* when the gap began, since 1970 */
+    int64_t at;  /* when the gap began, in ns since 1970 */
 };
 
 /* State of the control thread at a time. */
@@ -64,8 +64,7 @@ struct ledger {
     int64_t slack;  /* how late the device may call; INT64_MAX: the device does not keep time */
     bool switching; /* a mask is being changed */
     struct outage *outages;
-    /* Number of `outages`. */
-    size_t kept;
+    size_t kept; /* number of `outages` */
     uint64_t count[OUTAGE_CAUSES];
     uint64_t late, lost; /* late and lost blocks */
     int64_t since;       /* the device was away until then; earlier times do not count */

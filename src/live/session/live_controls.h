@@ -48,13 +48,12 @@ bool live_controls_key(struct live_controls *controls, int key);
 MUST_CHECK enum status live_controls_set(struct live_controls *controls, size_t stage,
                                          const char *symbol, const char *value);
 
-/* The spec of a stage (counted from 0), with the changed values instead of the original ones. Free
- * it with free(). Errors: memory. */
+/* Symbol of the control that an event changed. */
 const char *live_controls_symbol(const struct live_controls *controls,
                                  const struct live_event *event);
 
-/* The spec of a stage, from 0, with the changed values in place of its own, for free(). Errors:
- * memory. */
+/* The spec of a stage (counted from 0), with the changed values instead of the original ones. Free
+ * it with free(). Errors: memory. */
 MUST_CHECK enum status live_controls_spec(const struct live_controls *controls, size_t stage,
                                           const char *spec, char **text);
 

@@ -230,7 +230,7 @@ static void prove(struct live_session *session)
         live_session_prove(session, &coming->chain, live_frames(stream->live));
 }
 
-/* NULL: input and output have one clock, so there is no bridge. */
+/* Returns NULL if input and output have one clock, since there is no bridge then. */
 static json_t *bridge_json(const struct live_status *status)
 {
     return status->has_bridge

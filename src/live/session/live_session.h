@@ -31,7 +31,7 @@ struct live_preset_prompt {
 enum { PRESET_REASON = 1000 /* bytes, with its 0 */ };
 
 /* A preset with its chain, prepared beside the stream. `coming` is the first member, so a pointer
- * from live_change_taken can be cast. */
+ * to it (live_change_taken) can be cast. */
 struct prepared_preset {
     struct live_coming coming; /* the prepared slot; the old slot after the change */
     struct preset *preset;

@@ -10,8 +10,7 @@
 
 struct play_options {
     struct chain_options chain;
-    /* Specs of the second mask and so on. */
-    const char *others[LIVE_CHOICES_MOST];
+    const char *others[LIVE_CHOICES_MOST]; /* specs of the second mask and so on */
     size_t other_count;
     size_t choosing; /* index of the stage whose masks can be chosen; SIZE_MAX: none */
     bool or_waits;   /* an --or has been read, and its mask has not */
@@ -24,10 +23,9 @@ struct play_options {
     struct number_list input_map, output_map;
     struct choices_way way; /* how masks are switched; the length is set when the rate is known */
     bool way_given;
-    double fade; /* seconds that a switch takes */
-    /* Ceiling of the limiter. */
-    double ceiling_db;
-    double seconds; /* seconds to run; 0: until stopped */
+    double fade;       /* seconds that a switch takes */
+    double ceiling_db; /* ceiling of the limiter */
+    double seconds;    /* seconds to run; 0: until stopped */
     bool force;
     bool json;
     double interval; /* seconds between two updates of the view; 0: the view chooses */
@@ -67,11 +65,11 @@ MUST_CHECK enum status play_options_parse_stage(void *options, const struct opti
         .rows = play_options_others, .offset = AT                                                  \
     }
 
-/* Check that the options are consistent, after parsing; the struct must not move afterwards.
- * Errors: usage. */
+/* Checks that the parsed options are consistent. The struct must not move afterwards. Errors:
+ * usage. */
 MUST_CHECK enum status play_options_check(struct play_options *options);
 
-/* Channels of the device's input, as asked for or as the layout has them; 0: the device's. */
+/* Channels of the input that the user or the layout asks for; 0: as many as the device has. */
 size_t play_options_channels(const struct play_options *options);
 
 enum view_choice play_options_view(const struct play_options *options);

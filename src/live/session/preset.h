@@ -46,8 +46,7 @@ void preset_source_describe(const struct preset_source *source,
 struct preset {
     struct preset_source source;
     struct chain_options options; /* the stages and their settings */
-    /* The masks to choose from, the choice, and the gain. */
-    struct chain_live live;
+    struct chain_live live;       /* the masks to choose from, the choice, and the gain */
 };
 
 /* Loads a saved preset or a chain file. Settings such as the backend are those of `like`. The tempo

@@ -357,9 +357,8 @@ struct replay_state {
     struct proof_result *proof;
     struct block in;
     struct block out;
-    size_t next; /* index of the next event */
-    /* The last switch that ended: its choice and its frame. */
-    size_t choice;
+    size_t next;   /* index of the next event */
+    size_t choice; /* the last switch that ended: its choice and its frame */
     uint64_t at;
 };
 

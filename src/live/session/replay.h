@@ -11,8 +11,7 @@ enum logged_kind { LOGGED_EVENT, LOGGED_SWITCH, LOGGED_LOAD, LOGGED_CONTROL, LOG
 
 struct logged {
     enum logged_kind kind;
-    /* Frame of the stream where it happened. */
-    uint64_t frame;
+    uint64_t frame;          /* frame of the stream where it happened */
     size_t number;           /* number of the event in the file, from 1 */
     struct live_event event; /* LOGGED_EVENT, LOGGED_CONTROL; kind and port are set by replay_run */
     size_t choice;           /* index of the mask, from 0 */
@@ -27,13 +26,11 @@ struct replay {
     struct chain_options options;
     struct live_chain_request request;
     struct live_settings settings;
-    /* Specs of the second mask and so on. */
-    char *others[LIVE_CHOICES_MOST];
-    struct logged *events; /* sorted by frame */
+    char *others[LIVE_CHOICES_MOST]; /* specs of the second mask and so on */
+    struct logged *events;           /* sorted by frame */
     size_t event_count;
-    /* Capacity of `events`. */
-    size_t event_room;
-    bool fails; /* in the recording, a stage failed and was left out */
+    size_t event_room; /* capacity of `events` */
+    bool fails;        /* in the recording, a stage failed and was left out */
     bool has_presets;
     const char *path;
 };

@@ -32,8 +32,7 @@ struct live_load {
     double now;      /* highest load since the last update */
     double p99;      /* load that 99 % of the recent blocks do not exceed */
     double worst;    /* highest load of all blocks */
-    /* Sum of the loads of all blocks. */
-    double sum;
+    double sum;      /* sum of the loads of all blocks */
     uint64_t unseen; /* blocks whose times were dropped */
     struct ledger ledger;
 };
@@ -53,18 +52,16 @@ struct stream_request {
     /* STREAM_PRESET: prepare the present chain again, with the masks as they are in their files
      * now */
     bool is_present;
-    const char *path; /* path of the OSC message that made the request; NULL: none */
-    /* Sender of that message. */
-    struct osc_sender sender;
+    const char *path;         /* path of the OSC message that made the request; NULL: none */
+    struct osc_sender sender; /* sender of that message */
 };
 
 struct stream_session {
     const struct play_options *options;
-    bool blind;            /* a blind test: no dry sound, no controls for it */
+    bool blind;            /* a blind test: no dry sound, no keys for controls */
     struct device *device; /* NULL: not open, or lost */
     struct device_info info;
-    /* Input and output for messages, such as "ALSA: in -> out". */
-    char device_name[300];
+    char device_name[300];        /* input and output for messages, such as "ALSA: in -> out" */
     struct channel_layout layout; /* layout of the device's input when it was first opened */
     bool layout_is_guessed;       /* `layout` is the usual one for the number of channels */
     double latency_least; /* seconds: least latency to request from the device; 0: no lower limit */
@@ -77,22 +74,22 @@ struct stream_session {
     struct live *live;
     struct live_controls controls;
     struct live_load load;
-    bool was_switching;   /* a mask was being switched at the last update */
-    struct live_log *log; /* owned by the command; or NULL */
-    struct osc *osc;      /* owned by the command; or NULL */
-    /* How masks are switched. */
-    struct choices_way way;
-    struct stream_request next[STREAM_REQUESTS]; /* by kind: request that waits, if `is_asked` */
-    /* by kind: request that is being executed, if `is_asked` */
+    bool was_switching;     /* a mask was being switched at the last update */
+    struct live_log *log;   /* owned by the command; or NULL */
+    struct osc *osc;        /* owned by the command; or NULL */
+    struct choices_way way; /* how masks are switched */
+    struct stream_request
+        next[STREAM_REQUESTS]; /* by kind: the request that waits, if its `is_asked` is set */
+    /* by kind: the request in execution, if its `is_asked` is set */
     struct stream_request current[STREAM_REQUESTS];
 
     struct view *view; /* NULL: messages are printed as notes */
     char keys[200];    /* help line for the keys */
     double gain_db;
     bool muted;
-    bool feedback_seen; /* the feedback guard has muted */
+    bool feedback_seen; /* the feedback guard has muted the output */
     bool dry;
-    bool leaving;    /* fading out to end */
+    bool leaving;    /* the final fade-out has begun */
     double deadline; /* end of the fade-out in monotonic seconds; 0: not set */
     struct meter_reading in[LIVE_CHANNELS_MOST];
     struct meter_reading out[LIVE_CHANNELS_MOST];
