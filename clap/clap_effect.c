@@ -673,7 +673,7 @@ const struct clap_plugin *clap_effect_create(enum effect_variant variant,
         return NULL;
     char cause[256];
     const struct log_keeper before =
-        log_keep_in(cause, sizeof cause); /* the host may be called from init on */
+        log_keep_in(cause, sizeof cause); /* the host must not be called before init */
     enum status status =
         ring_create(sizeof(struct clap_effect_work), WORK_QUEUED, "a plugin", &clap->work);
     log_keep_again(&before);

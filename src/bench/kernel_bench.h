@@ -61,7 +61,7 @@ struct kernel_bench_row {
     struct size2d block; /* as requested: threads per block, or a transform length */
     bool pitched;
     struct size2d launched; /* pictures: threads per block that were launched */
-    struct tile2d tile;     /* Pictures: the tile of a block. */
+    struct tile2d tile;     /* pictures: the tile of a block */
     double seconds;         /* median of the runs */
     double samples_rate;    /* samples per second */
     double bytes_rate;      /* bytes per second, each read once and written once */

@@ -62,7 +62,7 @@ static enum status make_sound(struct stream *stream)
     stream->times = malloc(cell->blocks * sizeof *stream->times);
     if (!stream->in || !stream->times)
         return fail_memory("a stream");
-    memset(stream->times, 0xFF, cell->blocks * sizeof *stream->times); /* touches the pages */
+    memset(stream->times, 0xFF, cell->blocks * sizeof *stream->times); /* no page faults later */
     return STATUS_OK;
 }
 

@@ -403,7 +403,7 @@ static enum status print_curves(struct mask_plot *plot, bool chosen)
     size_t width, height;
     if (!chosen)
         plot->subplots[MASK_SUBPLOT_MAGNITUDE] = true;
-    setlocale(LC_CTYPE, ""); /* for the characters of the terminal */
+    setlocale(LC_CTYPE, ""); /* tells which characters the terminal has */
     terminal_output_size(&width, &height);
     plot->width = plot->width > 0 ? plot->width : width;
     plot->height = plot->height > 0 ? plot->height : height;

@@ -148,7 +148,7 @@ static enum status lay_out_text(struct spectrogram_job *job)
     };
     const struct spectrogram_options *options = job->options;
     struct spectrogram_text_settings *text = &job->text;
-    setlocale(LC_CTYPE, ""); /* for the characters of the terminal */
+    setlocale(LC_CTYPE, ""); /* tells which characters the terminal has */
     terminal_output_size(&text->width, &text->height);
     if (options->width)
         text->width = options->width;

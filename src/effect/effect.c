@@ -149,7 +149,7 @@ struct effect {
     bool noticed;              /* the worker was sent the notice of the convolver */
     bool reporting;            /* the host is to be told the path of the mask */
 
-    /* The members below are shared. */
+    /* Used by run and by other threads. */
     struct answer answer;
     _Atomic(enum answer_state) answer_state;
     atomic_uint_fast32_t tail; /* length of the tail, in frames */

@@ -16,7 +16,7 @@
 
 /* ---- choices and settings ---- */
 
-/* A level in dB, rounded to 0.01 dB. Processors do not differ by that. */
+/* A level in dB, rounded to 0.01 dB, so that all processors give the same value. */
 static json_t *decibels(double db)
 {
     return isfinite(db) ? json_real(round(db * 100) / 100) : json_null();

@@ -38,7 +38,7 @@ struct relation {
 struct output_follower {
     size_t window, bins;
     struct fft *fft;
-    float *hann, *windowed, *input, *other; /* the last three are spectra */
+    float *hann, *windowed, *input, *other; /* two windows, two spectra */
     struct relation played, unlimited;
     double last;   /* share that the played sound did not explain in the last window */
     double energy; /* weighted number of windows; each window is scaled to energy 1 */

@@ -277,7 +277,7 @@ static void *run(void *opened)
     int64_t begun = monotonic_ns();
     while (!atomic_load(&null->leaving)) {
         bool whole = filled == frames || fill(null, frames);
-        filled = frames; /* kept until a step has used them */
+        filled = frames; /* the frames are kept until a step has used them */
         bool runs = whole && call(null, frames, xrun && at >= xrun, &whole);
         null->broken = !whole;
         if (runs) {

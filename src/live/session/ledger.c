@@ -23,7 +23,7 @@ static const int64_t SECOND = 1000 * MS;
 static const struct cause_row {
     const char *name;
     const char *what;   /* what happened */
-    const char *advice; /* NULL: to allow a real-time priority, if there is none */
+    const char *advice; /* what to do; NULL: allow a real-time priority */
 } rows[OUTAGE_CAUSES] = {
     [OUTAGE_XRUN] = {"xrun", "the device lost sound",
                      "ask for longer blocks (--block) or more latency (--latency)"},

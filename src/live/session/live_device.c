@@ -101,7 +101,7 @@ static enum status follow(struct live_session *session, uint32_t before)
     }
     prove_until_now(session);
     live_session_end_recordings(session);
-    live_control_end_loads(session); /* they were for the old rate */
+    live_control_end_loads(session); /* the masks were requested for the old rate */
     struct live_settings settings = live_session_settings(session);
     settings.begin = chain.since = begin_at_rate(session, &chain, before);
     return stream_session_exchange(stream, &chain, &settings);

@@ -567,7 +567,7 @@ static void adopt(struct live_session *session, struct prepared_preset *prepared
     live_controls_free(&stream->controls);
     live_send_to(stream->live, presets->number);
     if (live_controls_init(&stream->controls, &stream->chain.stages, stream->live) != STATUS_OK)
-        stream->controls.count = 0; /* a message was printed */
+        stream->controls.count = 0; /* live_controls_init has printed a message */
     stream->gain_db = presets->preset->live.gain_db;
     stream->dry = presets->preset->live.dry;
     stream->from_cpu += stream_session_blocks_from_cpu(&prepared->chain);

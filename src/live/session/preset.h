@@ -71,7 +71,7 @@ MUST_CHECK enum status preset_remove(const char *name);
 
 struct preset_names {
     size_t count;
-    char (*names)[PRESET_NAME_MOST]; /* sorted by bytes */
+    char (*names)[PRESET_NAME_MOST]; /* sorted by the values of their bytes */
 };
 
 /* The names of all presets; none if the folder does not exist. Errors: the folder cannot be read,

@@ -193,7 +193,7 @@ void stream_session_end_request(struct stream_session *session, struct stream_re
 /* Logs and displays the events of the step. Updates load and device info. */
 void stream_session_update(struct stream_session *session);
 
-/* length of the sound so far, in seconds */
+/* Length of the sound so far, in seconds. */
 double stream_session_seconds(const struct stream_session *session);
 
 void stream_session_leave(struct stream_session *session); /* starts the final fade-out */
