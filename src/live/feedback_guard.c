@@ -545,7 +545,7 @@ HALO_REALTIME static enum feedback_act mute(struct feedback_guard *guard)
 }
 
 /* Whether the input is as loud as before the mute. With a loop it cannot be, while the output is
- * muted or quiet. A pause in music also ends this way. */
+ * muted or quiet. Music that paused is as loud again after the pause. */
 HALO_REALTIME static bool goes_on(const struct feedback_guard *guard, double before)
 {
     size_t piece = frames_of(guard, JUDGED);

@@ -388,7 +388,7 @@ const char *device_driver_name(size_t number)
 
 /* ---- the list ---- */
 
-/* Only the first driver's default device is a default of the list. */
+/* Keeps only the first default host API as the default of the list. */
 static void keep_first_default(struct device_list *list)
 {
     bool has_default = false;

@@ -53,8 +53,8 @@ enum status bridge_init(struct bridge *bridge, size_t channels, double rate_in, 
 
 /* ---- the wanted delay, and what is displayed ---- */
 
-/* The wanted delay in frames of the input, from the end of an input period to the first frame of an
- * output call. Only the part that one stream for both directions would not have. */
+/* The wanted additional delay, compared with one stream for both directions: in frames of the
+ * input, from the end of an input period to the first frame of an output call. */
 HALO_REALTIME static double target_beside(const struct bridge *bridge)
 {
     const struct bridge_side *input = &bridge->input;

@@ -113,8 +113,8 @@ static enum channel_position position_named(const char *name)
     return at;
 }
 
-/* The layout of ports according to their names. Unknown if two ports have the same position.
- * *is_sorted: they are in the layout's order. */
+/* The layout of ports according to their names. Unknown if a port has no position, or two have
+ * the same. *is_sorted: they are in the layout's order. */
 static struct channel_layout layout_of(const struct pipewire_registry_port *const *ports,
                                        size_t count, bool *is_sorted)
 {
