@@ -13,12 +13,12 @@ import time
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SECONDS_MOST = 1800  # that a program may take
-# A process that comes of this one counts this one's memory as its own peak. So a shell starts the
-# program and goes, and the program comes back as an orphan.
+SECONDS_MOST = 1800  # a program that takes longer is ended
+# A child of this process would count this process's memory in its own peak. So a shell starts the
+# program and ends. The program then becomes a child of this process (as an orphan).
 STARTER = '"$@" & echo $! >"$HALO_BENCH_PID"'
 PR_SET_CHILD_SUBREAPER = 36
-# The upper byte of a float, from a random one: its sign stays, the exponent becomes -5..-4.
+# Table for the upper byte of random floats: keeps the sign, and sets the exponent to -5..-4.
 EXPONENT = bytes(byte & 0x80 | 0x3D for byte in range(256))
 NOISE = bytearray(os.urandom(4 << 20))
 NOISE[3::4] = NOISE[3::4].translate(EXPONENT)
@@ -34,7 +34,7 @@ class Times(NamedTuple):
     wall: float
     user: float
     system: float
-    peak: float  # MB, of the largest process
+    peak: float  # MB of memory, of the largest process
 
     @property
     def processor(self):
@@ -74,7 +74,7 @@ def write_wav(path, rate, channels, data, bits=32):
         if size >= (1 << 32) - 80:
             raise Failed("a WAV file holds no more than 4 GB")
         block, tag = bits // 8 * channels, 3 if bits == 32 else 1
-        # The extensible form, for more than two channels; its GUID says which samples.
+        # The extensible header, for more than two channels. Its GUID names the sample format.
         form = struct.pack("<HHIIHHHHIH", 0xFFFE, channels, rate, rate * block, block, bits, 22, bits, 0, tag)
         form += bytes.fromhex("000000001000800000aa00389b71")
         file.seek(0)

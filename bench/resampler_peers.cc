@@ -3,7 +3,7 @@
  *
  *   resampler_peers halo|zita|soxr RATE_IN RATE_OUT HZ
  *
- * Calls of 64 frames of output; the ratio changes at each by a millionth, as in a bridge between
+ * Each call makes 64 frames of output and changes the ratio by a millionth, as in a bridge between
  * two clocks. */
 #include <cmath>
 #include <cstdio>

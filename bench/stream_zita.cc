@@ -3,9 +3,9 @@
  *
  *     stream_zita PACE BLOCK CHANNELS TAPS BLOCKS SECONDS     PACE: paced, back-to-back
  *
- * Zita has its default options, no latency, and real-time priority where that is granted.
- * Prints the bench's JSON and, on standard error, how many blocks lack a late partition: paced,
- * zita does not wait for one.
+ * Zita has its default options, no latency, and real-time priority if that is granted.
+ * Prints the bench's JSON and, on standard error, how many blocks lack a late partition. At pace
+ * `paced`, zita does not wait for late partitions.
  */
 #include <stdatomic.h> /* before `extern "C"`, as it has templates */
 #include <zita-convolver.h>
@@ -26,20 +26,20 @@ namespace
 {
 
 struct zita {
-    struct filter filter; /* first, as filter.h wants it */
+    struct filter filter; /* the first member, as filter.h requires */
     Convproc convproc;
     bool paced;
-    size_t handed; /* blocks */
+    size_t handed; /* blocks processed so far */
 };
 
-/* Since the first paced block, warm-up included. */
+/* Blocks with a late partition since the first paced block, including the warm-up. */
 size_t late_blocks;
 
 void process(struct filter *filter, const float *const *in, float *const *out)
 {
     auto *zita = reinterpret_cast<struct zita *>(filter);
     size_t bytes = filter->block * sizeof **in;
-    /* Nobody paces the first blocks. */
+    /* the first blocks are not paced, so wait for all partitions */
     bool wait = !zita->paced || zita->handed++ < STREAM_FIRST_BLOCKS;
     for (size_t c = 0; c < filter->inputs; c++)
         memcpy(zita->convproc.inpdata((uint32_t)c), in[c], bytes);
@@ -57,12 +57,13 @@ void reset(struct filter *filter)
 
 void destroy(struct filter *filter)
 {
-    delete reinterpret_cast<struct zita *>(filter); /* its threads stop with it */
+    delete reinterpret_cast<struct zita *>(filter); /* also ends its threads */
 }
 
 const struct filter_kind kind = {"zita-convolver", process, nullptr, reset, destroy};
 
-/* Zita continues silently where its threads are refused the priority. */
+/* Whether real-time priority is granted. If it is refused to zita's threads, zita continues without
+ * a message. */
 bool realtime_is_granted()
 {
     int policy;
@@ -75,7 +76,7 @@ bool realtime_is_granted()
     return true;
 }
 
-/* No latency: the smallest partition is a block. */
+/* Configures zita without latency: the smallest partition is a block. */
 int configure(Convproc *convproc, size_t block, const struct mask *mask, bool paced)
 {
     auto channels = (uint32_t)mask->columns, taps = (uint32_t)mask->taps;
@@ -91,8 +92,8 @@ int configure(Convproc *convproc, size_t block, const struct mask *mask, bool pa
     if (error == 0)
         error = convproc->start_process(realtime ? REALTIME_PRIORITY : 0,
                                         realtime ? SCHED_FIFO : SCHED_OTHER);
-    /* Until a thread of zita's runs, its partitions are computed too early, and come out wrong;
-     * start_process does not wait for that, and there is nothing to ask. */
+    /* If a thread of zita does not run yet, its partitions are computed too early, with wrong
+     * results. start_process does not wait for the threads, and zita cannot be asked. So sleep. */
     const struct timespec start = {0, 200000000};
     nanosleep(&start, nullptr);
     return error;
@@ -107,7 +108,7 @@ enum status make(const struct stream_cell *cell, const struct mask *mask, struct
     zita->filter.inputs = zita->filter.outputs = cell->channels;
     zita->filter.block = cell->block;
     zita->filter.tail = cell->taps - 1;
-    *filter = &zita->filter; /* destroyed by the bench if what follows fails */
+    *filter = &zita->filter; /* the bench destroys it, even if this function fails */
     int error = configure(&zita->convproc, cell->block, mask, zita->paced);
     if (error != 0)
         return fail(CAUSE_OTHER, "zita refuses %zu channels, %zu taps, blocks of %zu (error %d)",
@@ -141,7 +142,7 @@ int main(int argc, char **argv)
     cell.block = strtoul(argv[2], nullptr, 10);
     cell.channels = strtoul(argv[3], nullptr, 10);
     cell.taps = strtoul(argv[4], nullptr, 10);
-    cell.threads = 1; /* of our workers: zita has threads of its own */
+    cell.threads = 1; /* halo's workers are not used: zita has threads of its own */
     cell.blocks = strtoul(argv[5], nullptr, 10);
     cell.seconds = strtod(argv[6], nullptr);
     cell.warm_up = 0.5;

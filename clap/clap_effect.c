@@ -14,7 +14,7 @@
 #include <strings.h>
 
 struct clap_effect {
-    struct clap_plugin plugin; /* its plugin_data is this */
+    struct clap_plugin plugin; /* its plugin_data points to this struct */
     const struct effect_kind *kind;
     const struct clap_host *host;
     /* Extensions of the host; each may be NULL. */
@@ -24,13 +24,13 @@ struct clap_effect {
     const struct clap_host_state *state;
     const struct clap_host_tail *tail;
 
-    struct effect *effect;                   /* It runs at the last rate; not NULL after init. */
-    uint32_t rate;                           /* Hz */
-    bool active;                             /* main thread */
-    char cause[1024];                        /* main thread: the last error that was logged */
-    struct ring *work;                       /* struct clap_effect_work, for the main thread. */
-    uint32_t tail_reported;                  /* audio thread */
-    _Atomic(double) values[EFFECT_CONTROLS]; /* The parameters' values. */
+    struct effect *effect;  /* made for `rate`; not NULL after init */
+    uint32_t rate;          /* Hz */
+    bool active;            /* used by the main thread */
+    char cause[1024];       /* last error that was logged; used by the main thread */
+    struct ring *work;      /* struct clap_effect_work items for the main thread */
+    uint32_t tail_reported; /* tail that the host knows; used by the audio thread */
+    _Atomic(double) values[EFFECT_CONTROLS]; /* values of the parameters */
 };
 
 struct clap_effect_work {
@@ -45,8 +45,8 @@ HALO_REALTIME static inline struct clap_effect *clap_effect_of(const struct clap
 
 /* ---- parameters ---- */
 
-/* They are the controls of the effect in its order, except that "enabled" is the bypass that
- * hosts know. Their numbers are those of enum effect_control. */
+/* The parameters are the controls of the effect, with the numbers of enum effect_control. Only
+ * "enabled" is replaced by the bypass that hosts know. */
 
 enum {
     SOUND = CLAP_PARAM_IS_AUTOMATABLE,
@@ -56,19 +56,19 @@ enum {
 static const struct clap_effect_param {
     const char *name;
     uint32_t flags;
-    const char *unit;      /* It begins with a blank. */
-    const char *labels[2]; /* What a switch shows for 0 and for 1. */
+    const char *unit;      /* begins with a blank */
+    const char *labels[2]; /* a switch displays these for 0 and for 1 */
 } params[EFFECT_CONTROLS] = {
     [EFFECT_ENABLED] = {"Bypass", SOUND | SWITCH | CLAP_PARAM_IS_BYPASS, "", {"Off", "On"}},
     [EFFECT_GAIN] = {"Gain", SOUND, " dB", {0}},
     [EFFECT_MIX] = {"Mix", SOUND, "", {0}},
     [EFFECT_PRE_DELAY] = {"Pre-delay", SOUND, " ms", {0}},
-    /* These two prepare the mask again. */
+    /* A change of one of these two prepares the mask again. */
     [EFFECT_TRIM] = {"Trim", 0, " ms", {0}},
     [EFFECT_PROCESSOR] = {"Processor", SWITCH, "", {"Automatic", "GPU"}},
 };
 
-/* The symbol of a parameter in sessions, and its range. */
+/* Name of a parameter in sessions. */
 static const char *clap_effect_param_symbol(size_t param)
 {
     return param == EFFECT_ENABLED ? "bypass" : effect_ranges[param].symbol;
@@ -87,7 +87,7 @@ HALO_REALTIME double clap_effect_param_clamped(size_t param, double value)
     return params[param].labels[0] ? (double)(int)value : value;
 }
 
-/* The value of a control of the effect. */
+/* Value for a control of the effect, from the parameter. */
 HALO_REALTIME static float clap_effect_control(const struct clap_effect *clap,
                                                enum effect_control control)
 {
@@ -95,7 +95,7 @@ HALO_REALTIME static float clap_effect_control(const struct clap_effect *clap,
     return control == EFFECT_ENABLED ? 1 - value : value;
 }
 
-/* Take over the value of a parameter; other events are ignored. */
+/* Applies an event if it sets a parameter; ignores other events. */
 HALO_REALTIME static void clap_effect_param_event(struct clap_effect *clap,
                                                   const struct clap_event_header *event)
 {
@@ -110,7 +110,7 @@ HALO_REALTIME static void clap_effect_param_event(struct clap_effect *clap,
                               memory_order_relaxed);
 }
 
-/* ---- the extension ---- */
+/* ---- the extension "params" ---- */
 
 static uint32_t param_count(const struct clap_plugin *plugin)
 {
@@ -203,7 +203,7 @@ static const struct clap_plugin_params clap_effect_params = {
     .flush = flush,
 };
 
-/* ---- the text of a state ---- */
+/* ---- the state as text ---- */
 
 #define HEADING "halo.clap 1\n"
 
@@ -231,7 +231,8 @@ static bool parse_param(struct saved_state *state, const char *name, double valu
     return false;
 }
 
-/* One line, and after that of the mask its path. Returns what follows, or NULL. */
+/* Parses a line. After the line "mask", it takes the path of the mask. Returns the text after it;
+ * NULL: the line is damaged. */
 static char *parse_line(struct saved_state *state, char *line)
 {
     char *end = strchr(line, '\n'), *blank = strchr(line, ' ');
@@ -265,7 +266,7 @@ bool saved_state_parse(struct saved_state *state, char *text)
     return text;
 }
 
-/* ---- what the effect asks of the host ---- */
+/* ---- functions for the effect ---- */
 
 HALO_REALTIME static bool send_work(void *handle, const struct effect_work *work, size_t size)
 {
@@ -294,7 +295,8 @@ static void log_line(void *handle, bool is_error, const char *line)
         clap->log->log(clap->host, is_error ? CLAP_LOG_ERROR : CLAP_LOG_INFO, line);
 }
 
-/* Make this the mask, with the parameters as they are. False: the cause is in `cause`. */
+/* Loads a mask, with the present parameters. Returns false if it fails; then clap->cause says
+ * why. */
 static bool clap_effect_load(struct clap_effect *clap, const char *file,
                              enum effect_loading loading)
 {
@@ -308,7 +310,8 @@ static bool clap_effect_load(struct clap_effect *clap, const char *file,
     memcpy(mask.file, file, length);
     bool loaded = effect_load(clap->effect, &mask, loading, !clap->active);
     if (clap->active)
-        clap->host->request_process(clap->host); /* it may sleep */
+        /* wakes the host, which may have stopped processing */
+        clap->host->request_process(clap->host);
     return loaded;
 }
 
@@ -340,7 +343,8 @@ static bool save(const struct clap_plugin *plugin, const struct clap_ostream *st
 
 /* ---- loading ---- */
 
-/* All of the stream as text. False: it fails, is too long, or has a NUL. */
+/* Reads the whole stream as text. Returns false if that fails, or the text is too long or contains
+ * a NUL. */
 static bool read_all(const struct clap_istream *stream, char text[SAVED_STATE_MOST])
 {
     size_t size = 0;
@@ -363,7 +367,7 @@ static bool refuse(struct clap_effect *clap, const char *cause)
     return false;
 }
 
-/* A mask that cannot be read today stays in the session. */
+/* Restores a session. If a mask cannot be read now, it stays in the session. */
 static bool load(const struct clap_plugin *plugin, const struct clap_istream *stream)
 {
     struct clap_effect *clap = clap_effect_of(plugin);
@@ -383,8 +387,8 @@ static const struct clap_plugin_state clap_effect_state = {.save = save, .load =
 
 /* ---- a mask as a preset ---- */
 
-/* The path is made absolute, since a session is opened from any folder. `error`: the system's, 0:
- * it has none. */
+/* Loads the mask of a preset. Its path is made absolute, since a session can be opened from any
+ * folder. `error`: an errno, or 0. */
 static bool choose(struct clap_effect *clap, uint32_t kind, const char *location, int *error)
 {
     if (kind != CLAP_PRESET_DISCOVERY_LOCATION_FILE || !location) {
@@ -446,8 +450,8 @@ HALO_REALTIME static void run_piece(struct clap_effect *clap, const struct clap_
     effect_run(clap->effect, in, out, end - at);
 }
 
-/* Take over the events until frame `at`, the first of them `*next`. Returns the frame of the one
- * after, at most `most`. */
+/* Applies the events up to frame `at`, beginning with number `*next`. Returns the frame of the next
+ * event, at most `most`. */
 HALO_REALTIME static uint32_t take_events(struct clap_effect *clap,
                                           const struct clap_input_events *events, uint32_t *next,
                                           uint32_t at, uint32_t most)
@@ -474,8 +478,8 @@ HALO_REALTIME static void report_tail(struct clap_effect *clap)
         clap->tail->changed(clap->host);
 }
 
-/* In pieces from event to event. Those beyond the block's end are of a host in error: late rather
- * than lost. */
+/* Processes a block in pieces from event to event. Events beyond the block's end are an error of
+ * the host. They are applied late rather than dropped. */
 HALO_REALTIME static int32_t clap_effect_process(const struct clap_plugin *plugin,
                                                  const struct clap_process *process)
 {
@@ -494,11 +498,11 @@ HALO_REALTIME static int32_t clap_effect_process(const struct clap_plugin *plugi
     return effect_is_busy(clap->effect) ? CLAP_PROCESS_CONTINUE : CLAP_PROCESS_TAIL;
 }
 
-/* ---- the plugin: on the main thread, except where it is said ---- */
+/* ---- the plugin: on the main thread, unless marked ---- */
 
 enum {
-    FIRST_RATE = 48000, /* Hz, until a host says which */
-    WORK_QUEUED = 8,
+    FIRST_RATE = 48000, /* Hz, until the host says which */
+    WORK_QUEUED = 8,    /* works that can be queued */
 };
 
 /* ---- creation, activation and end ---- */
@@ -539,7 +543,7 @@ static void destroy(const struct clap_plugin *plugin)
     free(clap);
 }
 
-/* Another rate needs other masks, and buffers of other lengths. */
+/* Makes a new effect for another rate, since masks and buffers depend on it. */
 static bool change_rate(struct clap_effect *clap, uint32_t rate)
 {
     struct effect *before = clap->effect;
@@ -550,11 +554,12 @@ static bool change_rate(struct clap_effect *clap, uint32_t rate)
     effect_save(before, file, &trim);
     effect_destroy(before);
     if (*file)
-        (void)clap_effect_load(clap, file, EFFECT_RESTORE); /* or the log says why */
+        (void)clap_effect_load(clap, file, EFFECT_RESTORE); /* a failure is in the log */
     return true;
 }
 
-/* With the values of the parameters and what has been asked for, from the first frame on. */
+/* Activates the plugin. From the first frame on, it uses the present parameters and the mask that
+ * was requested last. */
 static bool activate(const struct clap_plugin *plugin, double rate, uint32_t least, uint32_t most)
 {
     struct clap_effect *clap = clap_effect_of(plugin);
@@ -582,7 +587,7 @@ static void deactivate(const struct clap_plugin *plugin)
     clap_effect_of(plugin)->active = false;
 }
 
-/* Audio thread, as the next two. */
+/* The next three functions run on the audio thread. */
 static bool start_processing(const struct clap_plugin *plugin)
 {
     (void)plugin;
@@ -668,7 +673,7 @@ const struct clap_plugin *clap_effect_create(enum effect_variant variant,
         return NULL;
     char cause[256];
     const struct log_keeper before =
-        log_keep_in(cause, sizeof cause); /* the host may be called from init on */
+        log_keep_in(cause, sizeof cause); /* the host must not be called before init */
     enum status status =
         ring_create(sizeof(struct clap_effect_work), WORK_QUEUED, "a plugin", &clap->work);
     log_keep_again(&before);

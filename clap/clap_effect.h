@@ -1,7 +1,7 @@
-/* One instance of the CLAP plugin, and its session as text. What it does is in src/effect/.
+/* An instance of the CLAP plugin, and its session as text. The sound is processed in src/effect/.
  *
- * Threads as in plugin/clap/clap_abi.h. The worker of the effect is the main thread, by
- * request_callback. */
+ * Threads as in plugin/clap/clap_abi.h. The main thread is the worker of the effect; it is called
+ * by request_callback. */
 #ifndef HALO_CLAP_EFFECT_H
 #define HALO_CLAP_EFFECT_H
 
@@ -10,11 +10,11 @@
 
 extern const struct clap_plugin_descriptor clap_effect_descriptors[EFFECT_VARIANTS];
 
-/* NULL: no memory. */
+/* Creates an instance. NULL: no memory. */
 const struct clap_plugin *clap_effect_create(enum effect_variant variant,
                                              const struct clap_host *host);
 
-/* Within the range of the parameter. */
+/* The value limited to the range of the parameter. */
 double clap_effect_param_clamped(size_t param, double value);
 
 /* The state of the plugin in a session, as text:
@@ -26,8 +26,8 @@ double clap_effect_param_clamped(size_t param, double value);
  *     mask 20
  *     /home/ann/s/hall.wav
  *
- * Parameters by symbol, in any order; the path comes last, with its length in bytes, and not at all
- * without a mask. Threads: any. Not real-time. */
+ * Parameters are named by their symbol, in any order. The path comes last, after its length in
+ * bytes. Without a mask there is no path. Threads: any. Not real-time. */
 
 enum { SAVED_STATE_MOST = EFFECT_FILE_MOST + 1024 }; /* bytes, with a 0 at the end */
 
@@ -36,11 +36,11 @@ struct saved_state {
     char file[EFFECT_FILE_MOST];    /* file of the mask; "": none */
 };
 
-/* The length of the text. */
+/* Writes the state as text. Returns the length of the text. */
 size_t saved_state_print(const struct saved_state *state, char text[SAVED_STATE_MOST]);
 
-/* Parameters that are not in it get their initial value. False: the text, which is changed, is
- * damaged, or of a later version. */
+/* Parses the state. Parameters that are missing in the text get their initial value. The text is
+ * changed. Returns false if the text is damaged, or of a later version. */
 bool saved_state_parse(struct saved_state *state, char *text);
 
 #endif

@@ -9,13 +9,13 @@
 
 /* ---- presets: the masks ---- */
 
-/* The masks that are installed with halo, for a host's list of presets. A preset is the file of a
- * mask, for those plugins whose channels it fits. Threads: any for the factory; a provider's is one
- * at a time. */
+/* The masks that are installed with halo, for a host's list of presets. Each mask file is a preset
+ * of the plugins whose channels it fits. Threads: any for the factory; one at a time for a
+ * provider. */
 
-enum { PRESET_RATE = 48000 }; /* Hz, at which a mask is tried */
+enum { PRESET_RATE = 48000 }; /* rate at which a mask is tried, in Hz */
 
-static char folder[PATH_MAX]; /* "": there is none */
+static char folder[PATH_MAX]; /* folder of the masks; "": none */
 
 static const struct clap_preset_discovery_provider_descriptor descriptor = {
     .clap_version = CLAP_VERSION_INIT,
@@ -24,7 +24,7 @@ static const struct clap_preset_discovery_provider_descriptor descriptor = {
     .vendor = "halo",
 };
 
-/* The folder of masks that belongs to the module at `path`. */
+/* Finds the folder of masks that belongs to the module at `path`. */
 static void mask_presets_locate(const char *path)
 {
     char there[PATH_MAX];
@@ -210,7 +210,7 @@ static const struct clap_plugin *create_plugin(const struct clap_plugin_factory 
 
 static const struct clap_plugin_factory factory = {plugin_count, plugin_descriptor, create_plugin};
 
-/* Nothing here has to be undone, so that calls need not be counted. */
+/* deinit has nothing to undo, so calls need not be counted */
 static bool init(const char *path)
 {
     note_verbosity(VERBOSITY_QUIET); /* the terminal belongs to the host */

@@ -20,19 +20,19 @@
 
 #define HALO_LV2_URI "urn:halo:convolver"
 
-/* The parameter, and the keys of the state. */
+/* The parameter for the mask, and the keys of the state. */
 #define HALO_LV2_MASK HALO_LV2_URI "#mask" /* atom:Path */
 #define HALO_LV2_TRIM HALO_LV2_URI "#trim" /* atom:Float, ms */
 
-/* The mask of a bundle that includes one. */
+/* Name of a mask that a bundle may include. */
 #define HALO_LV2_BUNDLE_MASK "mask.wav"
 
 enum port {
     PORT_CONTROL,
     PORT_NOTIFY,
-    PORT_VALUES, /* the controls of the effect, in its order */
+    PORT_VALUES, /* controls of the effect, in its order */
     PORT_LATENCY = PORT_VALUES + EFFECT_CONTROLS,
-    PORT_AUDIO, /* the inputs, then the outputs */
+    PORT_AUDIO, /* inputs, then outputs */
 };
 
 struct urids {
@@ -62,7 +62,7 @@ struct instance {
 
 /* ---- the path of the mask by patch:Set and patch:Get: real-time ---- */
 
-enum { ENVELOPE = 160 }; /* bound in bytes for a message without its path */
+enum { ENVELOPE = 160 }; /* most bytes of a message without its path */
 
 HALO_REALTIME static bool is_text(const struct instance *instance, const LV2_Atom *atom)
 {
@@ -70,7 +70,8 @@ HALO_REALTIME static bool is_text(const struct instance *instance, const LV2_Ato
            (atom->type == instance->urids.atom_path || atom->type == instance->urids.atom_string);
 }
 
-/* A path that is too long is ignored; the host gets the current one. */
+/* Requests the mask of a path. A path that is too long is ignored; the host then gets the present
+ * path. */
 HALO_REALTIME static void set_path(struct instance *instance, const LV2_Atom *value)
 {
     const char *path = LV2_ATOM_BODY_CONST(value);
@@ -95,7 +96,7 @@ HALO_REALTIME static void read_object(struct instance *instance, const LV2_Atom_
         effect_report(instance->effect);
 }
 
-/* The messages that the host has sent. Real-time. */
+/* Reads the messages of the host. Real-time. */
 HALO_REALTIME static void messages_read(struct instance *instance)
 {
     if (!instance->map || !instance->control ||
@@ -189,7 +190,7 @@ static LV2_State_Status save(LV2_Handle handle, LV2_State_Store_Function store,
     return status;
 }
 
-/* On the CPU: run reads the control. */
+/* Loads a mask for the CPU. If the control asks for a GPU, run will request it. */
 static bool load(struct instance *instance, const char *file, float trim)
 {
     struct effect_mask mask = {.trim = trim};
@@ -298,7 +299,7 @@ static void activate(LV2_Handle handle)
     effect_activate(instance->effect);
 }
 
-/* ---- what the effect asks of the host ---- */
+/* ---- functions for the effect ---- */
 
 HALO_REALTIME static bool schedule_work(void *handle, const struct effect_work *work, size_t size)
 {
@@ -317,7 +318,7 @@ static LV2_Worker_Status do_work(LV2_Handle handle, LV2_Worker_Respond_Function 
     return LV2_WORKER_SUCCESS;
 }
 
-/* Answers are in the effect and need no message. */
+/* Does nothing: answers of the worker are passed on within the effect. */
 static LV2_Worker_Status work_response(LV2_Handle handle, uint32_t size, const void *data)
 {
     (void)handle, (void)size, (void)data;
@@ -328,7 +329,7 @@ static void log_line(void *handle, bool is_error, const char *line)
 {
     const struct instance *instance = handle;
     LV2_URID type = is_error ? instance->urids.log_error : instance->urids.log_note;
-    if (instance->log) /* in brackets: some C libraries have a macro of that name */
+    if (instance->log) /* in brackets, since some C libraries have a macro printf */
         (instance->log->printf)(instance->log->handle, type, "halo: %s\n", line);
 }
 
@@ -371,20 +372,21 @@ static void read_features(struct instance *instance, const LV2_Feature *const *f
             instance->log = (*features)->data;
     }
     if (!instance->map) {
-        instance->log = NULL; /* the types of log lines are URIDs */
+        instance->log = NULL; /* without URIDs there are no types of log lines */
         return;
     }
     map_urids(instance->map, &instance->urids);
     lv2_atom_forge_init(&instance->forge, (LV2_URID_Map *)instance->map);
 }
 
-/* A bundle may include a mask, for hosts without messages and state. */
+/* Loads the mask that a bundle includes, for hosts without messages and state. */
 static void load_bundle_mask(struct instance *instance, const char *bundle)
 {
     struct effect_mask mask = {.trim = 0};
     int length = snprintf(mask.file, sizeof mask.file, "%s/" HALO_LV2_BUNDLE_MASK, bundle);
     if (length > 0 && (size_t)length < sizeof mask.file && access(mask.file, R_OK) == 0)
-        (void)effect_load(instance->effect, &mask, EFFECT_RESTORE, true); /* or it is in the log */
+        /* a failure is in the log */
+        (void)effect_load(instance->effect, &mask, EFFECT_RESTORE, true);
 }
 
 static enum status create_effect(struct instance *instance, double rate)

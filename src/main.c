@@ -11,8 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A closed standard descriptor would be reused by the next open file, and messages written to it.
- * What is written to closed standard output fails, so that nobody takes it for kept. */
+/* Opens standard descriptors that are closed. Otherwise the next open file would get such a
+ * descriptor, and messages would be written to it. Writing to closed standard output still fails,
+ * so that nobody believes that the output was kept. */
 static void open_standard_files(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -21,7 +22,7 @@ static void open_standard_files(void)
             _exit(STATUS_FAILED);
 }
 
-/* Standard output is complete, or it is a failure. */
+/* Checks that all standard output was written. Otherwise the program fails. */
 static enum status end_output(enum status status)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -30,7 +31,7 @@ static enum status end_output(enum status status)
     int error = fflush(stdout) != 0 ? errno : 0;
     if (!error && !ferror(stdout))
         return STATUS_OK;
-    if (poll(&out, 1, 0) > 0 && (out.revents & POLLERR)) { /* nobody reads that pipe */
+    if (poll(&out, 1, 0) > 0 && (out.revents & POLLERR)) { /* the reader of the pipe has ended */
         signal(SIGPIPE, SIG_DFL);
         raise(SIGPIPE);
     }
@@ -38,7 +39,8 @@ static enum status end_output(enum status status)
                  : fail(CAUSE_OTHER, "cannot write standard output");
 }
 
-/* What failed after a signal may have failed by it: the signal is the reason, once. */
+/* Reports the signal that stopped halo, once. Whatever failed after the signal may have failed
+ * because of it. */
 static enum status report_stop(void)
 {
     struct failure last;
@@ -49,10 +51,10 @@ static enum status report_stop(void)
 int main(int argc, char **argv)
 {
     open_standard_files();
-    /* The signals of a process for plugins are the plugins' own; halo ends it. */
+    /* the plugins own the signals of a process that runs plugins; halo ends it */
     if (argc < 2 || strncmp(argv[1], "plugin-", strlen("plugin-")) != 0)
         stop_begin();
-    signal(SIGXFSZ, SIG_IGN); /* a file beyond a limit of its size is an error of write() */
+    signal(SIGXFSZ, SIG_IGN); /* a file beyond the size limit makes write() fail */
     json_watch_memory();
     failure_json_begin(argv);
     enum status status = end_output(program_run(&command_halo, argc, argv));

@@ -18,7 +18,7 @@ unsigned halo_version_number(void)
     return HALO_VERSION_NUMBER;
 }
 
-/* What threads of the library have to say, which no call waits for. */
+/* Drops messages of the library's threads. No call waits for them. */
 static void drop(void *context, const char *line)
 {
     (void)context;
@@ -46,7 +46,7 @@ static enum halo_status code_of(enum cause cause)
 enum halo_status api_end(struct api_call *call, enum status status, struct halo_error *error)
 {
     enum halo_status result = status == STATUS_OK ? HALO_OK : code_of(call->failure.cause);
-    char text[HALO_ERROR_BYTES] = ""; /* both ends of what is too long */
+    char text[HALO_ERROR_BYTES] = ""; /* both ends of a message that is too long */
     log_capture(text, sizeof text);
     if (status != STATUS_OK)
         status = fail_again(&call->failure);

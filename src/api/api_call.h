@@ -1,6 +1,6 @@
-/* One call of libhalo: what the functions below it print goes to the caller's struct halo_error
- * and to nobody else, and numbers are read and written as in the C locale. Not around real-time
- * calls, which have nothing to say. Threads: any; a call stays on its thread. */
+/* A call of libhalo. Messages of the functions below it go to the caller's struct halo_error and to
+ * nobody else. Numbers are read and written as in the C locale. Real-time functions do not use it,
+ * since they have no messages. Threads: any; a call stays on its thread. */
 #ifndef HALO_API_CALL_H
 #define HALO_API_CALL_H
 
@@ -16,28 +16,28 @@ enum { API_NOTES = 4096 };
 struct api_call {
     struct log_keeper before;
     struct plain_locale locale;
-    struct failure failure; /* the last one */
+    struct failure failure; /* the last failure */
     char notes[API_NOTES];
 };
 
 void api_begin(struct api_call *call);
 
-/* `error`: NULL, or what to fill in. Returns the status for the caller of the library. */
+/* Ends a call. `error`: to fill in, or NULL. Returns the status for the caller of the library. */
 enum halo_status api_end(struct api_call *call, enum status status, struct halo_error *error);
 
-/* Copy a struct of the caller, whose first member is its size, to `own` of `size` bytes: what an
- * older caller does not know is 0, and what a newer one sets beyond is refused. `given`: NULL, or
- * the struct. Errors: usage. */
+/* Copies a struct of the caller to `own` of `size` bytes. Its first member is its size. Members
+ * that are missing in an older caller's struct become 0. A newer caller's additional members must
+ * be 0. `given`: the struct, or NULL. Errors: usage. */
 MUST_CHECK enum status api_read_struct(const void *given, void *own, size_t size, const char *what);
 
-/* GPU convolvers are created and destroyed by one thread at a time, and the kernels for buffers are
- * used by one: constant memory holds one mask. */
+/* Held while a GPU convolver is created, destroyed or convolves buffers: only one thread at a time
+ * may do this, since constant memory holds one mask. */
 extern pthread_mutex_t api_gpu_lock;
 
-/* A mask as the users of libhalo hold it: created on one thread, then read by many. */
+/* A mask for users of libhalo. It is created on one thread, and then only read. */
 struct halo_mask {
     struct mask *mask; /* routed */
-    uint32_t rate;     /* Hz, of the sound */
+    uint32_t rate;     /* rate of the sound, Hz */
     char *notes;
 };
 

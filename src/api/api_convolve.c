@@ -1,5 +1,5 @@
-/* libhalo's convolution of buffers: blocks of each through one convolver, as files are rendered;
- * and of buffers in the memory of a GPU. */
+/* libhalo's convolution of buffers. Each buffer passes through a convolver block by block, as in
+ * the rendering of files. Also: convolution of buffers in the memory of a GPU. */
 #include "api/api_call.h"
 #include "convolve/convolver_backend.h"
 #include "convolve/device_convolver.h"
@@ -15,7 +15,7 @@ enum {
     THREADS_MOST = 1024,
 };
 
-/* A convolver, and a block before and after it. */
+/* A convolver with its input block and output block. */
 struct buffer_run {
     const struct mask *mask;
     struct filter *filter;
@@ -60,7 +60,7 @@ static int64_t frames_of(const struct halo_job *jobs, size_t count)
     return (int64_t)frames;
 }
 
-/* The input's frames from `from` on; silence beyond its end. */
+/* Reads the input's frames from `from` on; beyond its end, silence. */
 static void read_block(const struct buffer_run *run, const struct halo_job *job, size_t from)
 {
     size_t left = from < job->frames ? job->frames - from : 0;
@@ -71,7 +71,8 @@ static void read_block(const struct buffer_run *run, const struct halo_job *job,
         memset(run->in.data[c] + count, 0, (run->in.frames - count) * sizeof(float));
 }
 
-/* Up to `frames` in all; output frame 0 is the convolver's frame `origin`. */
+/* Writes the block that begins at frame `from` of the convolver; `frames`: length of the whole
+ * output. Output frame 0 is the convolver's frame `origin`. */
 static void write_block(const struct buffer_run *run, const struct halo_job *job, size_t from,
                         size_t frames)
 {
@@ -85,7 +86,7 @@ static void write_block(const struct buffer_run *run, const struct halo_job *job
         memcpy(job->out + c * job->out_stride + to, run->out.data[c] + skip, count * sizeof(float));
 }
 
-/* Frames of output that can be other than silence. */
+/* Frames of output that may differ from silence. */
 static size_t heard(const struct mask *mask, const struct halo_job *job)
 {
     size_t all = job->frames ? job->frames + mask->taps - 1 : 0;
@@ -107,9 +108,10 @@ static void run_job(const struct buffer_run *run, const struct halo_job *job)
     filter_reset(run->filter);
 }
 
-/* Sounds for one convolver after the other, or for several at once. */
+/* Sounds that one convolver processes one after the other, or several convolvers at once. */
 struct buffer_batch {
-    struct mask mask; /* the caller's, with forms of its own (mask_share.h) */
+    /* a copy of the caller's mask, with prepared forms of its own (mask_share.h) */
+    struct mask mask;
     const struct halo_job *jobs;
     size_t count;
     struct buffer_run *runs;
@@ -143,8 +145,8 @@ static void take_job(void *context, size_t job, size_t worker)
     run_job(&batch->runs[worker], &batch->jobs[job]);
 }
 
-/* Where there are many sounds, each thread has a convolver and takes whole ones; otherwise, and on
- * a GPU, all threads share the work on one. */
+/* If there are many sounds, each thread has a convolver and processes whole sounds. Otherwise, and
+ * on a GPU, all threads share the work on one sound. */
 static enum status run_batch(struct buffer_batch *batch, const struct convolver_settings *request)
 {
     struct convolver_settings settings = *request;
@@ -249,7 +251,7 @@ enum { ALIGNMENT = 16, FLOATS_ALIGNED = ALIGNMENT / sizeof(float) };
 struct halo_device_convolver {
     struct device_convolver *convolver;
     size_t inputs, outputs;
-    size_t frames; /* of outputs, at most */
+    size_t frames; /* most frames of an output */
 };
 
 #ifdef HALO_NO_CUDA

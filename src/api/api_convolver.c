@@ -1,12 +1,12 @@
-/* A convolver as the users of libhalo hold it.
+/* A convolver for users of libhalo.
  *
- * Where calls may have any number of frames it is split (split_head.h): the first taps are computed
- * directly, and `filter` has the others, fed whenever SPLIT_BLOCK frames are complete; what it
- * makes of them is due in the next such block. Where all calls have one length, `filter` has all
- * taps and its blocks are theirs.
+ * If calls may have any number of frames, the mask is split (split_head.h). The first taps (the
+ * head) are computed directly; `filter` computes the others, whenever SPLIT_BLOCK frames are
+ * complete. Its output is due in the next SPLIT_BLOCK frames. If all calls have the same length,
+ * there is no head: `filter` has all taps, and its block is the call's length.
  *
- * A switch of a split convolver is one of the filter, which computes SPLIT_BLOCK frames ahead, and
- * a crossfade of heads, with the same weights at the same frames. */
+ * A switch of a split convolver has two parts: a switch of the filter, which computes SPLIT_BLOCK
+ * frames ahead, and a crossfade of heads. Both have the same weights at the same frames. */
 #include "api/api_call.h"
 #include "base/plural.h"
 #include "base/realtime.h"
@@ -22,39 +22,41 @@
 
 struct halo_convolver {
     size_t inputs, outputs;
-    size_t taps;  /* most, of any mask */
-    size_t split; /* taps of the heads: SPLIT_BLOCK or 0 */
-    size_t block; /* frames, of the filter */
+    size_t taps;  /* most taps that a mask may have */
+    size_t split; /* taps of a head: SPLIT_BLOCK, or 0 if there are no heads */
+    size_t block; /* block of the filter, in frames */
     bool on_gpu;
     struct workers *workers;
-    struct filter *filter; /* NULL: no mask has taps beyond the heads */
+    struct filter *filter; /* NULL: no mask has more taps than the head */
 
     struct split_head heads[CONVOLVER_SLOTS];
-    struct block in;       /* `split` frames of history, then the current block */
-    struct block ready;    /* the filter's output for the current block */
-    struct block coming;   /* of the new head in a switch */
-    const float **call_in; /* rows of a call, */
+    struct block in;     /* `split` frames of history, then the current block */
+    struct block ready;  /* output of the filter for the current block */
+    struct block coming; /* output of the new head during a switch */
+    /* pointers to the channels of a call, of a block, and of a part of a block */
+    const float **call_in;
     float **call_out;
-    const float **in_rows;  /* of a block, */
-    const float **now_rows; /* and of a part of it */
+    const float **in_rows;
+    const float **now_rows;
     float **part_rows;
-    size_t at;         /* frames of the current block that are there */
+    size_t at;         /* frames of the current block so far */
     uint64_t position; /* input frames so far */
 
-    size_t slot; /* of the current head */
-    bool begun;  /* the new head is heard, too */
+    size_t slot; /* index of the current head */
+    bool begun;  /* the crossfade to the new head has begun */
 
-    /* Of the control thread while `switching` is false, of the other one while it is true. */
+    /* The control thread uses these while `switching` is false, the processing thread while it is
+     * true. */
     struct convolver_switch change;
-    uint64_t number; /* of the filter's switch that it goes with */
+    uint64_t number; /* number of the filter's switch that belongs to `change` */
     _Atomic bool switching;
 
-    struct convolver_mask *current, *retired; /* of the filter; control thread */
+    struct convolver_mask *current, *retired; /* masks of the filter; used by the control thread */
 };
 
 /* ---- the real-time step ---- */
 
-/* As soon as the filter has begun: it is one block ahead. */
+/* Whether the crossfade of heads can begin: the filter has begun its switch, one block ahead. */
 HALO_REALTIME static bool has_begun(struct halo_convolver *convolver)
 {
     struct convolver_switch *change = &convolver->change;
@@ -69,7 +71,7 @@ HALO_REALTIME static bool has_begun(struct halo_convolver *convolver)
     return true;
 }
 
-/* At the end of a block, when the next one's output of the filter is known. */
+/* Called at the end of a block, when the filter's output for the next block is known. */
 HALO_REALTIME static void look_for_switch(struct halo_convolver *convolver)
 {
     if (!convolver->begun && atomic_load(&convolver->switching))
@@ -87,7 +89,8 @@ HALO_REALTIME static void end_switch(struct halo_convolver *convolver)
     atomic_store(&convolver->switching, false);
 }
 
-/* Both heads, of `frames` frames in part_rows; what the filter adds is faded by itself. */
+/* Writes both heads with their weights, for `frames` frames, to part_rows. The filter crossfades by
+ * itself; its output is added. */
 HALO_REALTIME static void write_both(const struct halo_convolver *convolver, size_t frames)
 {
     float *const *out = convolver->part_rows;
@@ -121,7 +124,7 @@ HALO_REALTIME static void end_block(struct halo_convolver *convolver)
     look_for_switch(convolver);
 }
 
-/* Frames `done` and following of the call, within the current block. */
+/* Processes the frames from `done` on; they lie within the current block. */
 HALO_REALTIME static void run_part(struct halo_convolver *convolver, const float *const *in,
                                    float *const *out, size_t done, size_t frames)
 {
@@ -245,7 +248,8 @@ static enum status make_rows(struct halo_convolver *convolver)
     return block_init(&convolver->coming, outputs, convolver->block, "a convolver");
 }
 
-/* In graph mode as the plugins (processor.c); blocks that are longer than its are no streams. */
+/* Graph mode, as in the plugins (processor.c). Blocks longer than GPU_LIVE_BLOCK_MOST are not
+ * streams, and use the automatic mode. */
 static enum gpu_mode gpu_mode(const struct halo_convolver *convolver)
 {
     bool is_stream = convolver->on_gpu && convolver->block <= GPU_LIVE_BLOCK_MOST;
@@ -289,7 +293,8 @@ static enum status fill(struct halo_convolver *convolver,
     convolver->block = options->block ? options->block : SPLIT_BLOCK;
     convolver->on_gpu = options->backend && strcmp(options->backend, "cuda") == 0;
     if (convolver->on_gpu && convolver->taps <= convolver->split)
-        convolver->taps = convolver->split + 1; /* its part, however short the masks are */
+        /* so that the GPU has a part, even if masks are short */
+        convolver->taps = convolver->split + 1;
     TRY(workers_create(options->threads ? options->threads : 1, &convolver->workers));
     TRY(make_rows(convolver));
     if (convolver->split)
@@ -367,7 +372,7 @@ static enum status check_fit(const struct halo_convolver *convolver, const struc
     return STATUS_OK;
 }
 
-/* The filter's form of the mask; NULL: there is no filter. */
+/* Prepares the filter's part of the mask. *prepared is NULL if there is no filter. */
 static enum status prepare(struct halo_convolver *convolver, const struct mask *mask,
                            struct convolver_mask **prepared)
 {
@@ -385,8 +390,8 @@ static enum status prepare(struct halo_convolver *convolver, const struct mask *
     return status;
 }
 
-/* The step may see the filter's switch as soon as it is asked for: by then it must know the head.
- */
+/* Requests a switch. `change` is set first: the step may see the filter's switch as soon as it is
+ * requested, and then needs the head. */
 static enum status ask_for(struct halo_convolver *convolver, const struct convolver_switch *change)
 {
     struct convolver_switch tail = *change;

@@ -11,7 +11,7 @@
 _Static_assert((int)HALO_CHANNELS_MOST == (int)MASK_CHANNELS_MOST, "halo.h says so");
 _Static_assert((int)HALO_RATE_MOST == (int)MASK_RATE_MOST, "halo.h says so");
 
-/* What a mask is made of: words of a spec, or taps. */
+/* Source of a mask: the words of a spec, or taps. */
 struct mask_origin {
     char **spec;
     struct halo_taps taps;
@@ -144,7 +144,7 @@ enum halo_status halo_mask_load(const char *spec, uint32_t rate, size_t channels
     return api_end(&call, status, error);
 }
 
-/* A name with a slash is no kind of a made mask. */
+/* The file with a slash in its name. So it cannot be taken for a filter to make. */
 static char *as_path(const char *file)
 {
     size_t size = strlen(file) + sizeof "./";

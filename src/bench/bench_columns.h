@@ -1,5 +1,5 @@
-/* The columns of a bench's report: one table serves --csv and --json. What is not finite, or does
- * not apply, is empty in --csv and null in --json. */
+/* The columns of a bench's report; one table serves --csv and --json. A value that is not finite or
+ * does not apply is empty in --csv and null in --json. */
 #ifndef HALO_BENCH_COLUMNS_H
 #define HALO_BENCH_COLUMNS_H
 
@@ -11,7 +11,7 @@
 
 enum bench_output { IN_NONE, IN_CSV, IN_JSON, IN_BOTH };
 
-/* Types of fields; above 0: a double, printed with that many digits. */
+/* Types of fields. A positive number is a double, printed with that many digits. */
 enum bench_field {
     COLUMN_COUNT = 0, /* size_t or uint64_t; SIZE_MAX: does not apply */
     COLUMN_RATE = -1, /* uint32_t */
@@ -19,13 +19,13 @@ enum bench_field {
     COLUMN_TEXT = -3, /* const char *; NULL: does not apply */
     COLUMN_CHARS = -4,
     COLUMN_QUOTED = -5,       /* char[], in quotes in --csv */
-    COLUMN_DECIBELS = -6,     /* double */
+    COLUMN_DECIBELS = -6,     /* double, printed with one decimal */
     COLUMN_MICROSECONDS = -7, /* double, in seconds; printed with 9 digits */
 };
 
 struct bench_column {
     const char *name; /* NULL ends the table */
-    size_t offset;    /* in the row */
+    size_t offset;    /* offset of the field in the row */
     int field;        /* digits, or enum bench_field */
     enum bench_output output;
 };
@@ -34,11 +34,11 @@ void bench_print_csv_head(const struct bench_column *columns);
 void bench_print_csv_row(const struct bench_column *columns, const void *row);
 json_t *bench_json_row(const struct bench_column *columns, const void *row);
 
-/* Rows of --csv are printed as they are added, those of --json at the end. */
+/* The rows of a report. In --csv they are printed when they are added, in --json at the end. */
 struct bench_rows {
     enum bench_form form;
     size_t count;
-    json_t *cells; /* to be released by the owner; NULL: none */
+    json_t *cells; /* rows for --json, released by the owner; NULL: none */
 };
 
 /* Errors: memory; writing. */

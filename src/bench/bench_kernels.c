@@ -1,4 +1,4 @@
-/* halo bench kernels: the options of both kinds, sound and pictures. */
+/* halo bench kernels: the options for sound and for pictures. */
 #include "bench/bench.h"
 #include "bench/kernel_bench.h"
 #include "bench/kernel_bench_report.h"
@@ -13,18 +13,18 @@ enum {
     REPEATS_MOST = 100000,
 };
 
-#define SAMPLES_MOST 0x1p33 /* of sound, or cells of a picture */
+#define SAMPLES_MOST 0x1p33 /* largest sound in samples, or picture in cells */
 
 struct kernel_bench_options {
     enum bench_form form;
     size_t dimensions;
-    struct number_list taps, samples, threads, fft; /* of sound */
+    struct number_list taps, samples, threads, fft; /* sizes and settings for sound */
     struct kernel_bench_settings settings;
 };
 
 /* ---- sizes ---- */
 
-/* "3x5", or "3" for a square. */
+/* Adds a size such as "3x5", or "3" for a square. */
 static enum status add_size(const struct option_row *row, const char *word,
                             struct size2d_list *list)
 {
@@ -62,7 +62,7 @@ static enum status parse_sizes(void *options, const struct option_row *row, cons
               .offset = offsetof(struct kernel_bench_options, settings.FIELD), .least = LEAST,     \
               .most = MOST)
 
-/* Numbers, as sizes of one row. */
+/* Converts numbers to sizes of one row. */
 static void use_lengths(const struct number_list *numbers, struct size2d_list *list)
 {
     for (list->count = 0; list->count < numbers->count; list->count++)
@@ -116,7 +116,7 @@ static enum status use_pictures(struct kernel_bench_options *options)
                         "--blocks takes threads across and down such as 32x8, or 0 for each "
                         "kernel's own choice, not %zux%zu",
                         block.rows, block.columns);
-        /* CUDA has columns first. */
+        /* CUDA puts columns first */
         settings->blocks.values[i] = (struct size2d){.rows = block.columns, .columns = block.rows};
     }
     return STATUS_OK;
@@ -159,7 +159,8 @@ static enum status run_2d(void *options)
     return run(options, &kernel_bench_2d);
 }
 
-/* --dim selects the table of options, so it is read before parsing. */
+/* Whether --dim asks for pictures. It selects the table of options, so it is read before
+ * parsing. */
 static bool wants_pictures(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)

@@ -1,4 +1,4 @@
-/* halo bench stream: options and grid of the stream bench. */
+/* halo bench stream: its options and its grid of cells. */
 #include "base/stop.h"
 #include "bench/bench.h"
 #include "bench/stream_report.h"
@@ -9,15 +9,15 @@
 enum {
     BLOCK_MOST = 1 << 16,
     CHANNELS_MOST = 1 << 16,
-    MATRIX_MOST = 1 << 8, /* channels */
+    MATRIX_MOST = 1 << 8, /* channels of a matrix */
     TAPS_MOST = 1 << 24,
     RATE_LEAST = 1000,
     RATE_MOST = 1000000,
     THREADS_MOST = 1024,
     BLOCKS_MOST = 10000000,
     BACK_TO_BACK_BLOCKS = 100000,
-    STRETCH_SECONDS = 20, /* of a cell, by default */
-    HOPELESS = 2,         /* times its duration: a paced cell this slow never catches up */
+    STRETCH_SECONDS = 20, /* seconds of a cell, by default */
+    HOPELESS = 2,         /* times its duration: a paced cell that takes longer never catches up */
 };
 
 struct stream_options {
@@ -28,19 +28,19 @@ struct stream_options {
     struct gpu_devices devices;
     struct number_list blocks;
     struct number_list channels;
-    struct number_list paths; /* 1: a matrix */
+    struct number_list paths; /* 0: a path per channel, 1: a matrix */
     struct number_list taps;
     struct number_list paces;
     size_t rate;    /* Hz */
-    size_t threads; /* the step's */
-    size_t count;   /* blocks per cell; 0: by the pace */
-    double seconds; /* at most, per cell; 0: by the pace */
+    size_t threads; /* threads of the step */
+    size_t count;   /* blocks per cell; 0: depends on the pace */
+    double seconds; /* most seconds per cell; 0: depends on the pace */
     double warm_up; /* seconds */
 };
 
 /* ---- the grid ---- */
 
-/* The number of a cell has one digit per list. */
+/* Takes the next digit of a cell's number. The number has one digit per list of values. */
 static size_t next_digit(const struct number_list *list, size_t *number)
 {
     size_t digit = *number % list->count;
@@ -72,7 +72,7 @@ static void limit_cell(const struct stream_options *options, struct stream_cell 
         cell->seconds = paced ? HOPELESS * (double)cell->blocks * period : STRETCH_SECONDS;
 }
 
-/* False for a repeated cell: only a GPU has modes. */
+/* Sets the cell of a number. Returns false if it repeats another one: only a GPU has modes. */
 static bool cell_at(const struct stream_options *options, size_t number, struct stream_cell *cell)
 {
     *cell = (struct stream_cell){

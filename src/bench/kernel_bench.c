@@ -11,16 +11,16 @@
 #include <stdlib.h>
 
 enum {
-    PLACES = 64, /* where a result is compared with the reference */
+    PLACES = 64, /* places where a result is compared with the reference */
     WARM_UPS = 2,
-    CACHE_FACTOR = 4, /* size of all sets, in L2 caches */
+    CACHE_FACTOR = 4, /* size of all sets of buffers together, as a multiple of the L2 cache */
 };
 
-static const double ERROR_MOST_DB = -130; /* of max|x| sum|h| */
+static const double ERROR_MOST_DB = -130; /* dB of max|x| sum|h| */
 
 /* ---- the device ---- */
 
-/* Float32 cores of a multiprocessor, by compute capability. */
+/* Number of float32 cores of a multiprocessor, by compute capability. */
 static int cores_of(int major, int minor)
 {
     return major == 7 || (major == 8 && minor == 0) ? 64 : 128;
@@ -102,7 +102,7 @@ static enum status alloc_buffer(struct kernel_bench *bench, char **buffer)
 
 static enum status fill_buffer(const struct kernel_bench *bench, char *buffer)
 {
-    /* With the gaps between rows, which the copy reads too. */
+    /* including the gaps between rows, which the copy reads too */
     TRY_GPU(cudaMemset(buffer, 0, bench->pitch * bench->lines), "clear a buffer");
     TRY_GPU(cudaMemcpy2D(buffer, bench->pitch, bench->cells, bench->row_bytes, bench->row_bytes,
                          bench->lines, cudaMemcpyHostToDevice),
@@ -143,7 +143,7 @@ static enum status make_mask(struct kernel_bench *bench, size_t taps)
 
 /* ---- checking results ---- */
 
-/* A random index in 0..count-1, often near an end. */
+/* A random index from 0 to count-1, often near an end. */
 static size_t random_place(struct kernel_bench *bench, size_t count)
 {
     double value = 0.5 + 0.5 * (double)noise_next(&bench->random);
@@ -167,7 +167,8 @@ static enum status error_at(const struct kernel_bench *bench, const struct truth
     return STATUS_OK;
 }
 
-/* Outputs at random places, many near boundaries, against double precision. */
+/* Compares outputs at random places with a sum in double precision. Many places are near
+ * boundaries. */
 static enum status check_result(struct kernel_bench *bench, struct kernel_bench_row *row)
 {
     const struct truth2d truth = {
@@ -205,7 +206,7 @@ static cudaError_t launch_copy(struct kernel_bench *bench, size_t set)
                            cudaMemcpyDeviceToDevice, NULL);
 }
 
-/* The median of the runs, after a warm-up. */
+/* Median time of the runs, after a warm-up. */
 static enum status time_runs(struct kernel_bench *bench,
                              cudaError_t (*launch)(struct kernel_bench *bench, size_t set),
                              double *seconds)

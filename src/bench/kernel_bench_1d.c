@@ -1,4 +1,4 @@
-/* The kernel bench for sound: one row, masks of one row. */
+/* The kernel bench for sound: sound and masks have one row. */
 #include "bench/kernel_bench.h"
 #include "bench/kernel_bench_report.h"
 #include "gpu/gpu.h"
@@ -102,7 +102,7 @@ static void print_cells(const struct kernel_bench_row *row)
            1e3 * row->seconds, 1e-9 * row->samples_rate);
 }
 
-/* The uses of each loaded frame, and the resulting bound. */
+/* Prints how often each loaded frame is used, and the resulting bound. */
 static void print_tiles(const struct kernel_bench_report *report)
 {
     static const size_t tiles[] = {256, 4096};

@@ -69,7 +69,7 @@ static cudaError_t launch(struct kernel_bench *bench, size_t set)
 
 /* ---- reporting ---- */
 
-/* --csv has the requested block and the tile, --json the block as launched. */
+/* --csv has the requested block and the tile, --json has the launched block. */
 static const struct bench_column columns[] = {
     {"kernel", ROW(kernel), COLUMN_TEXT, IN_BOTH},
     {"rows", ROW(size.rows), COLUMN_COUNT, IN_BOTH},

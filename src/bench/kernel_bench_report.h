@@ -14,25 +14,25 @@ struct kernel_bench_report {
     struct kernel_bench_row *rows;
 };
 
-/* Settings and device are not copied. Errors: memory. On failure *report is NULL. */
+/* Settings and device must outlive the report. Errors: memory. On failure *report is NULL. */
 MUST_CHECK enum status kernel_bench_report_create(const struct kernel_bench_settings *settings,
                                                   const struct kernel_bench_device *device,
                                                   enum bench_form form,
                                                   struct kernel_bench_report **report);
 void kernel_bench_report_destroy(struct kernel_bench_report *report);
 
-/* Tables and --csv are printed row by row. */
+/* Adds a row. A table or --csv is printed row by row. */
 MUST_CHECK enum status kernel_bench_report_add(struct kernel_bench_report *report,
                                                const struct kernel_bench_row *row);
 MUST_CHECK enum status kernel_bench_report_finish(struct kernel_bench_report *report);
 
-/* The copy of the same size as `row`. */
+/* The row of the copy with the same size as `row`. */
 const struct kernel_bench_row *kernel_bench_copy_of(const struct kernel_bench_report *report,
                                                     const struct kernel_bench_row *row);
 
 #define ROW(field) offsetof(struct kernel_bench_row, field)
 
-/* The last columns of every kind. */
+/* The last columns of both kinds. */
 #define KERNEL_BENCH_RATES                                                                         \
     {"bytes_per_second", ROW(bytes_rate), 9, IN_BOTH},                                             \
         {"copy_share", ROW(copy_share), 6, IN_BOTH}, {"flops", ROW(flops), 9, IN_BOTH},            \

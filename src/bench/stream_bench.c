@@ -20,9 +20,12 @@
 #include <time.h>
 
 enum {
-    ROTATION = 13, /* blocks of input; a prime, not a multiple of any ring of partitions */
-    PLACES = 32,   /* outputs compared per check */
-    SPIN = 200000, /* ns before a block is due: sleep overruns by up to that */
+    /* blocks of input, used in turn; a prime, so not a multiple of any ring of partitions */
+    ROTATION = 13,
+    PLACES = 32, /* outputs that a check compares */
+    /* ns before a block is due from which the thread spins, since sleeping may take that much too
+     * long */
+    SPIN = 200000,
 };
 
 static_assert((int)STREAM_FIRST_BLOCKS > (int)ROTATION, "all input is used before the first check");
@@ -32,15 +35,15 @@ static const double ERROR_MOST_DB = -130;
 struct stream {
     const struct stream_cell *cell;
     struct stream_mask of_noise;
-    const struct mask *mask; /* of `of_noise` */
+    const struct mask *mask; /* mask of `of_noise` */
     struct workers *workers;
     struct filter *filter;
-    struct block input; /* ROTATION blocks in a row */
+    struct block input; /* ROTATION blocks one after the other */
     struct block output;
-    const float **in; /* of the current block */
-    int64_t *times;   /* ns */
+    const float **in; /* channels of the current block */
+    int64_t *times;   /* ns per block */
     double period;    /* ns */
-    size_t handed;    /* blocks since the filter was made */
+    size_t handed;    /* blocks processed since the filter was made */
     uint64_t random;
     struct stream_row *row;
 };
@@ -59,7 +62,7 @@ static enum status make_sound(struct stream *stream)
     stream->times = malloc(cell->blocks * sizeof *stream->times);
     if (!stream->in || !stream->times)
         return fail_memory("a stream");
-    memset(stream->times, 0xFF, cell->blocks * sizeof *stream->times); /* maps the pages */
+    memset(stream->times, 0xFF, cell->blocks * sizeof *stream->times); /* no page faults later */
     return STATUS_OK;
 }
 
@@ -103,7 +106,7 @@ static enum status make_convolver(const struct stream_cell *cell, const struct m
     return convolver_create(&settings, mask, filter);
 }
 
-/* Our convolver creates its threads at the priority of the step. */
+/* Makes the filter. halo's convolver creates its threads with the priority of the step. */
 static enum status make_filter(struct stream *stream)
 {
     const struct stream_cell *cell = stream->cell;
@@ -145,12 +148,13 @@ static enum status fail_cell(const struct stream_cell *cell, const char *problem
                 cell->channels, cell->taps, cell->block, problem);
 }
 
-/* Whether the filter works; one channel per block, to be quick. check_result reads all. */
+/* Checks that the filter works. To be quick, it reads one channel per block; check_result reads
+ * all. */
 static enum status check_block(const struct stream *stream)
 {
     const struct filter *filter = stream->filter;
     size_t block = stream->cell->block, channel = stream->handed % stream->cell->channels;
-    if (stop_requested()) /* then workers stop early */
+    if (stop_requested()) /* workers stop early then */
         return STATUS_INTERRUPTED;
     if (filter->failure || filter->notice)
         return fail_cell(stream->cell, filter->failure ? filter->failure : filter->notice);
@@ -159,12 +163,13 @@ static enum status check_block(const struct stream *stream)
     return STATUS_OK;
 }
 
+/* A run of blocks; the last three members are results. */
 struct stretch {
-    size_t blocks;  /* at most */
-    double seconds; /* at most */
+    size_t blocks;  /* most blocks */
+    double seconds; /* most seconds */
     bool paced;
     bool spun;
-    int64_t *times; /* NULL: not recorded */
+    int64_t *times; /* ns per block; NULL: not recorded */
     size_t ran;
     size_t late;
     size_t worker_late;
@@ -176,7 +181,7 @@ static enum status run(struct stream *stream, struct stretch *stretch)
     int64_t origin = monotonic_ns() + (int64_t)(stretch->paced ? stream->period : 0);
     enum status status = STATUS_OK;
     for (size_t n = 0; n < stretch->blocks && status == STATUS_OK; n++) {
-        double due = (double)n * stream->period; /* ns from the origin */
+        double due = (double)n * stream->period; /* ns since the origin */
         select_input(stream);
         if (stretch->paced)
             wait_until(origin + (int64_t)ceil(due), stretch->spun);
@@ -226,8 +231,8 @@ static size_t random_below(uint64_t *state, size_t count)
     return at < (double)count ? (size_t)at : count - 1;
 }
 
-/* The last block: its ends, the outer channels, and random places. Errors are relative to
- * max|x| sum|h|, which is 1. */
+/* Compares outputs of the last block with the reference: its ends, the outer channels, and random
+ * places. Errors are relative to max|x| sum|h|, which is 1. */
 static enum status check_result(struct stream *stream)
 {
     const struct stream_cell *cell = stream->cell;
@@ -257,7 +262,7 @@ static enum status check_result(struct stream *stream)
 
 /* ---- measuring ---- */
 
-/* User and system time of all threads. */
+/* User and system time of all threads of the process. */
 static double process_cpu_seconds(void)
 {
     struct timespec time;
@@ -295,7 +300,8 @@ static enum status run_with_grants(struct stream *stream)
     struct realtime_before before;
     if (stream->cell->pace == STREAM_BACK_TO_BACK)
         return run_all(stream);
-    /* Only what is mapped now: locking future pages would make allocations fail at the limit. */
+    /* Only memory that is mapped now: locking future pages would make allocations fail at the
+     * limit. */
     row->locked = realtime_lock_memory();
     int lock_error = errno;
     row->realtime =
@@ -315,7 +321,7 @@ static int by_value(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The least time that `share` of all blocks do not exceed. */
+/* The time that `share` of all blocks do not exceed. */
 static double quantile(const struct stream *stream, double share)
 {
     double rank = ceil(share * (double)stream->row->blocks - 1e-6); /* 0.999 is inexact */

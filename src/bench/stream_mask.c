@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const double DECAY = 1e-3; /* of a mask from its first tap to its last */
+static const double DECAY = 1e-3; /* level of a mask's last tap relative to its first */
 
-/* A direct sound and decaying noise. The magnitudes sum to `sum_wanted`. */
+/* Fills a column with a direct sound and decaying noise. The magnitudes sum to `sum_wanted`. */
 static void fill_column(double *column, size_t taps, double sum_wanted, uint64_t *random)
 {
     double step = pow(DECAY, 1 / (double)taps), level = 1, sum = 1;
@@ -24,7 +24,7 @@ static void fill_column(double *column, size_t taps, double sum_wanted, uint64_t
         column[k] = (float)(column[k] * sum_wanted / sum);
 }
 
-/* Columns that fill whole pages, and about STREAM_MASK_BYTES. */
+/* Number of distinct columns: they fill whole pages, and about STREAM_MASK_BYTES. */
 static size_t columns_in_memory(size_t taps)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = taps * sizeof(double), unit = 1;
@@ -34,7 +34,7 @@ static size_t columns_in_memory(size_t taps)
     return (units > 0 ? units : 1) * unit;
 }
 
-/* The same `bytes` again and again, up to `total`. */
+/* Maps the same `bytes` again and again, up to `total`. */
 static enum status map_repeated(size_t bytes, size_t total, struct stream_mask *mask)
 {
     int file = memfd_create("masks", MFD_CLOEXEC);
@@ -56,7 +56,7 @@ static enum status map_repeated(size_t bytes, size_t total, struct stream_mask *
     return done ? STATUS_OK : fail_memory("masks");
 }
 
-/* Zeroed columns, of which the distinct ones are to be filled. */
+/* Makes zeroed columns. The caller fills the distinct ones. */
 static enum status make_columns(size_t columns, size_t taps, struct stream_mask *mask)
 {
     mask->distinct = columns_in_memory(taps);

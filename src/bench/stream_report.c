@@ -14,7 +14,7 @@ const char *const stream_mode_names[] = {"auto", "resident", "graph", NULL};
 
 struct stream_report {
     struct bench_rows rows;
-    bool disturbed; /* a paced row without the priority */
+    bool disturbed; /* a paced row did not get real-time priority */
 };
 
 #define ROW(field) offsetof(struct stream_row, field)

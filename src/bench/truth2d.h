@@ -1,4 +1,4 @@
-/* The reference for the two-dimensional kernels: outputs in double precision. Threads: any. */
+/* Reference for the two-dimensional kernels: outputs in double precision. Threads: any. */
 #ifndef HALO_TRUTH2D_H
 #define HALO_TRUTH2D_H
 
@@ -15,7 +15,7 @@ struct truth2d {
 
 double truth2d_at(const struct truth2d *truth, size_t channel, size_t row, size_t column);
 
-/* sum |m|, the bound of an output of cells up to 1. */
+/* sum |m|: bound of an output if cells are at most 1 */
 double truth2d_norm(const struct truth2d *truth);
 
 #endif

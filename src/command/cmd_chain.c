@@ -16,11 +16,11 @@
 enum { RATE_MOST = 10000000, CHANNELS_MOST = 256, BLOCK = 1024 };
 
 #define FRAMES                                                                                     \
-    (INT64_C(1) << 50) /* of a sound, if times count from its end: any of them is in it */
+    (INT64_C(1) << 50) /* length of the sound if times count from its end: longer than any time */
 
 struct chain_check_settings {
     const char *file;
-    const char *output; /* of collect */
+    const char *output; /* file that collect writes */
     size_t rate;
     size_t channels;
     bool json;
@@ -89,7 +89,7 @@ static void swap_texts(struct stage_list *one, struct stage_list *other)
     }
 }
 
-/* Load the chain with all its masks and plugins, and do this with it. */
+/* Loads a chain with all its masks and plugins, and calls `act` with it. */
 static enum status load_and(enum status (*act)(const struct chain_check_settings *settings,
                                                const struct stage_list *list,
                                                const struct filter *chain),
@@ -107,7 +107,7 @@ static enum status load_and(enum status (*act)(const struct chain_check_settings
     stage_settings.tempo = list.tempo;
     if (status == STATUS_OK)
         status = stage_list_copy(&list, &written);
-    if (status == STATUS_OK) /* one of the values that may be drawn */
+    if (status == STATUS_OK) /* draws one of the values that may be drawn */
         status = stage_list_draw(&list, 0, "");
     if (status == STATUS_OK)
         status = stage_list_load(&list, &stage_settings, &format);

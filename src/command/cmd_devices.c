@@ -42,7 +42,7 @@ static bool has_default(const struct device_list *list)
 
 static void print_table(const struct device_list *list)
 {
-    if (list->host_count == 1) /* the null driver */
+    if (list->host_count == 1) /* only the null driver */
         puts("This build finds no sound system (see halo --version); start a JACK server (jackd),\n"
              "or install portaudio19-dev and build again.");
     else if (!has_default(list))

@@ -34,12 +34,13 @@
 enum { RATE_MOST = 10000000, CHANNELS_MOST = 256 };
 
 struct mask_show_settings {
-    struct string_list masks; /* of --mask */
+    struct string_list masks; /* specs, as of --mask */
     struct stream_format sound;
     bool json;
 };
 
-/* Routed for the sound's channels where that is possible, else as it is; lint reports that. */
+/* Loads the mask, routed for the sound's channels if possible, else without routes. In the latter
+ * case lint reports why. */
 static enum status study(const char *text, const struct stream_format *sound, struct mask **result)
 {
     TRY(stage_mask_study(text, &(struct stream_format){.rate = sound->rate}, result));
@@ -86,7 +87,7 @@ static enum status show(const struct mask_show_settings *settings, const char *t
     return status;
 }
 
-/* A mask that cannot be read does not prevent the others from being shown. */
+/* Shows all masks. If a mask cannot be read, the others are still shown. */
 static enum status show_all(void *options)
 {
     const struct mask_show_settings *settings = options;
@@ -209,7 +210,7 @@ static enum status make(const struct mask_make_settings *settings)
     struct mask *mask;
     char *file;
     TRY(stage_mask_file(settings->spec, &file));
-    /* A name with a colon may be a misspelt kind, which loading reports. */
+    /* a name with a colon may be a misspelt kind of filter; loading reports it */
     enum status status =
         file && !strchr(file, ':')
             ? fail(CAUSE_USAGE, "'%s' is not a kind of mask; halo mask make --help lists them",
@@ -290,10 +291,11 @@ enum {
 };
 
 struct mask_plot_settings {
-    struct string_list texts; /* of --mask */
+    struct string_list texts; /* specs, as of --mask */
     struct mask **masks;
     struct mask_plot plot;
-    struct number_list subplots; /* none: the default */
+    /* numbers of enum mask_subplot; if empty, the default ones are drawn */
+    struct number_list subplots;
 };
 
 static uint32_t rate_of(const struct mask *mask)
@@ -301,7 +303,7 @@ static uint32_t rate_of(const struct mask *mask)
     return mask->rate ? mask->rate : STAGE_MASK_USUAL_RATE;
 }
 
-/* A spec without the folder of its file. */
+/* The spec without the folder of its file. */
 static const char *short_name(const char *text)
 {
     const char *slash = NULL;
@@ -335,7 +337,8 @@ static enum status add_curves(struct mask_plot_settings *settings, const char *t
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef";
 
-/* As many names in a line as fit. Returns the lines; prints if `stream`. */
+/* Prints a legend, with as many names per line as fit. If `stream` is NULL, prints nothing. Returns
+ * the number of lines. */
 static size_t print_legend(const struct mask_plot *plot, FILE *stream)
 {
     size_t longest = 0, lines = 0;
@@ -386,7 +389,7 @@ static enum status print_magnitudes(const struct mask_plot *plot)
     return STATUS_OK;
 }
 
-/* Whether response_plot can draw them over one axis. */
+/* Whether response_plot can draw all curves over one axis. */
 static bool are_alike(const struct mask_plot *plot)
 {
     for (size_t i = 1; i < plot->count; i++)
@@ -400,7 +403,7 @@ static enum status print_curves(struct mask_plot *plot, bool chosen)
     size_t width, height;
     if (!chosen)
         plot->subplots[MASK_SUBPLOT_MAGNITUDE] = true;
-    setlocale(LC_CTYPE, ""); /* for the terminal's characters */
+    setlocale(LC_CTYPE, ""); /* tells which characters the terminal has */
     terminal_output_size(&width, &height);
     plot->width = plot->width > 0 ? plot->width : width;
     plot->height = plot->height > 0 ? plot->height : height;
@@ -554,11 +557,11 @@ struct mask_convert_settings {
     const char *in, *out;
     const char *raw, *rate, *channels, *folder, *trust; /* options of --mask */
     struct mask_write_settings write;
-    const char *to; /* a program; NULL: by the suffix of OUT */
-    size_t inputs;  /* channels of the sound; 0: those of the mask */
+    const char *to; /* name of a program; NULL: chosen by the suffix of OUT */
+    size_t inputs;  /* channels of the sound; 0: as many as the mask has */
 };
 
-/* Sound and text hold columns only; a note says what else is lost. */
+/* Writes sound or text, which hold only columns. A note says what else is lost. */
 static enum status write_plain(const struct mask_convert_settings *settings,
                                const struct mask *mask)
 {
@@ -588,7 +591,7 @@ static enum status write_config(const struct mask_convert_settings *settings, st
     return mask_config_write(settings->to, mask, settings->out, &settings->write);
 }
 
-/* IN with the options, as a spec of --mask. */
+/* Loads IN with the options, as --mask would. */
 static enum status load_mask(const struct mask_convert_settings *settings, struct mask **mask)
 {
     const struct {
@@ -616,7 +619,8 @@ static enum status load_mask(const struct mask_convert_settings *settings, struc
     return status;
 }
 
-/* 48 frequencies an octave. The phase is from time zero. */
+/* Writes the frequency response at 48 frequencies per octave. The phase is relative to time
+ * zero. */
 static enum status write_response(const struct mask_convert_settings *settings,
                                   const struct mask *mask)
 {

@@ -18,13 +18,14 @@
 enum { ID_WIDTH_MOST = 64, TEXT_MOST = 1024 };
 
 struct plugins_list_settings {
-    const char *kind; /* NULL: all */
+    const char *kind; /* NULL: all kinds */
     struct string_list args;
     bool json;
-    bool is_shortened; /* words without their endings, since nothing has the whole ones */
+    /* compare words without their endings, since nothing matches the whole words */
+    bool is_shortened;
 };
 
-/* Blanks and hyphens do not count: "de-esser" is in "DeEsser". */
+/* Removes blanks and hyphens, so that "de-esser" matches "DeEsser". */
 static void squeeze(const char *text, char squeezed[TEXT_MOST])
 {
     size_t length = 0;
@@ -34,7 +35,8 @@ static void squeeze(const char *text, char squeezed[TEXT_MOST])
     squeezed[length] = '\0';
 }
 
-/* "de-esser" and "compressors" find "De-ess" and "Compress". */
+/* Removes the ending of a word, so that "de-esser" and "compressors" match "De-ess" and
+ * "Compress". */
 static void cut_ending(char word[TEXT_MOST])
 {
     static const char *const endings[] = {"ers", "ors", "er", "or", "s"};
@@ -49,7 +51,7 @@ static void cut_ending(char word[TEXT_MOST])
     word[length - cut] = '\0';
 }
 
-/* Whether each word is in one of these texts, some of which may be NULL. */
+/* Whether each word of the arguments is in one of the texts. A text may be NULL. */
 static bool matches(const struct plugins_list_settings *settings, const char *const texts[],
                     size_t count)
 {
@@ -120,8 +122,9 @@ static const char *skip_name(const struct plugin_skip *skip)
     return slash && slash[1] ? slash + 1 : skip->holder;
 }
 
-/* One line of those that match: of a single one with its reason. What a library would have offered
- * is not known: if nothing matches, the line names all. */
+/* Prints a line about libraries that were skipped and match; for a single one, with the reason. The
+ * plugins of a skipped library are not known. So if no plugin and no library name matches, the line
+ * names all. */
 static void report_skips(const struct plugins_list_settings *settings,
                          const struct plugin_scan *scan)
 {
@@ -220,7 +223,7 @@ struct plugins_info_settings {
     bool json;
 };
 
-/* LIBRARY.clap:ID, or an id such as "org.example.gain" */
+/* Whether an id is LIBRARY.clap:ID or a CLAP id such as "org.example.gain". */
 static bool is_clap(const char *id)
 {
     const char *end = strrchr(id, '.');
@@ -229,7 +232,7 @@ static bool is_clap(const char *id)
     return end && !strpbrk(id, ":/") && strcmp(end, ".so") != 0;
 }
 
-/* An LV2 plugin is named by a URI. */
+/* The kind of a plugin, by its id. LV2 plugins are named by URIs. */
 static const struct plugin_kind *kind_of(const char *id)
 {
     static const char *const prefixes[] = {"urn:", "tag:", "file:"};
@@ -239,7 +242,7 @@ static const struct plugin_kind *kind_of(const char *id)
     return plugin_kind_named(is_uri ? "lv2" : is_clap(id) ? "clap" : "ladspa");
 }
 
-/* Where running it crashes, again without running it. */
+/* Describes a plugin. If running it crashes, describes it again without running it. */
 static enum status ask_of(struct plugin_scanner *scanner, const struct plugin_kind *kind,
                           const char *id, const json_t *holders, json_t **answer,
                           char death[PLUGIN_TROUBLE])

@@ -19,7 +19,7 @@ enum { REASON = 400, COLUMN_MOST = 40 };
 
 /* ---- list ---- */
 
-/* NULL: `reason` says why it cannot be read. */
+/* Loads a preset. NULL: it cannot be read, and `reason` says why. */
 static struct preset *try_load(const char *name, char reason[REASON])
 {
     static const struct chain_options none = CHAIN_OPTIONS_DEFAULTS;
@@ -109,7 +109,7 @@ static enum status run_list(void *options)
     return status;
 }
 
-/* ---- one of them ---- */
+/* ---- one preset ---- */
 
 static enum status run_show(void *options)
 {

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 struct service_unit {
-    const char *name; /* the user's: "halo" */
-    char *folder;     /* ~/.config/systemd/user, or in $XDG_CONFIG_HOME */
-    char *path;       /* of the unit */
-    char *link;       /* by which systemd starts it at login */
+    const char *name; /* name of the service as the user gives it, such as "halo" */
+    char *folder;     /* ~/.config/systemd/user, or systemd/user in $XDG_CONFIG_HOME */
+    char *path;       /* path of the unit */
+    char *link;       /* link by which systemd starts the unit at login */
 };
 
 /* ---- the unit of systemd ---- */
@@ -26,7 +26,7 @@ enum { NAME_MOST = 64, PATH_BYTES = 4096 };
 
 static const char mark[] = "# Written by halo service install.\n";
 
-/* ---- where it is ---- */
+/* ---- paths ---- */
 
 static enum status check_name(const char *name)
 {
@@ -41,7 +41,7 @@ static enum status check_name(const char *name)
     return STATUS_OK;
 }
 
-/* Errors: the name, no home folder, memory. Free it in any case. */
+/* Errors: the name, no home folder, memory. Call service_unit_free in any case. */
 static enum status service_unit_init(struct service_unit *unit, const char *name)
 {
     *unit = (struct service_unit){.name = name};
@@ -74,7 +74,7 @@ static bool service_unit_exists(const struct service_unit *unit)
     return access(unit->path, F_OK) == 0;
 }
 
-/* Errors: it is not there or not halo's. */
+/* Checks that the unit exists and was written by halo. Errors: it was not. */
 static enum status service_unit_check_ours(const struct service_unit *unit)
 {
     if (!service_unit_exists(unit))
@@ -89,7 +89,7 @@ static enum status service_unit_check_ours(const struct service_unit *unit)
                    : fail(CAUSE_EXISTS, "%s is not halo's; choose another --name", unit->path);
 }
 
-/* ---- its text ---- */
+/* ---- the text of the unit ---- */
 
 char *service_unit_quote(const char *word, bool is_program)
 {
@@ -120,7 +120,8 @@ static bool print_word(FILE *file, const char *word, bool is_program)
     return done;
 }
 
-/* Relative paths among the arguments stay what they are here. */
+/* Finds the path of halo and the current folder. The unit runs there, so that relative paths among
+ * the arguments keep their meaning. */
 static enum status find_places(char *program, char *folder)
 {
     ssize_t length = readlink("/proc/self/exe", program, PATH_BYTES - 1);
@@ -159,17 +160,17 @@ static enum status print_unit(FILE *file, const struct service_unit *unit,
     fputs(" live --quiet --plain --reconnect", file);
     for (size_t i = 0; i < arguments->count && done; i++)
         done = print_word(file, arguments->values[i], false);
-    /* Also after wrong usage: arguments were checked, and a device that they name may come later.
-     */
+    /* restart even after wrong usage: the arguments were checked, and a device that they name may
+     * appear later */
     fputs("\nRestart=on-failure\nRestartSec=2\n"
           "LimitRTPRIO=95\nLimitMEMLOCK=infinity\n\n[Install]\nWantedBy=default.target\n",
           file);
     return done ? STATUS_OK : fail_memory("a service");
 }
 
-/* ---- on the disk ---- */
+/* ---- files ---- */
 
-/* Makes a folder, with those above it. */
+/* Creates a folder, with those above it. */
 static enum status make_folder(const char *folder)
 {
     char *path = strdup(folder);
@@ -212,7 +213,8 @@ static enum status service_unit_write(const struct service_unit *unit,
     return status;
 }
 
-/* Remove it, its link and folders that are empty then. Errors: it is not there or not halo's. */
+/* Removes the unit, its link, and folders that are then empty. Errors: the unit does not exist or
+ * is not halo's. */
 static enum status service_unit_remove(const struct service_unit *unit)
 {
     TRY(service_unit_check_ours(unit));
@@ -220,14 +222,14 @@ static enum status service_unit_remove(const struct service_unit *unit)
         return fail_errno(errno, "cannot remove %s", unit->path);
     (void)unlink(unit->link);
     *strrchr(unit->link, '/') = '\0';
-    (void)rmdir(unit->link); /* these fail where other units are */
+    (void)rmdir(unit->link); /* rmdir fails if the folder has other units */
     (void)rmdir(unit->folder);
     *strrchr(unit->folder, '/') = '\0';
     (void)rmdir(unit->folder);
     return STATUS_OK;
 }
 
-/* The line that starts halo. The caller frees it; NULL: there is none. */
+/* The line of the unit that starts halo; the caller frees it. NULL: there is none. */
 static char *service_unit_command(const struct service_unit *unit)
 {
     static const char key[] = "ExecStart=";
@@ -249,15 +251,16 @@ static char *service_unit_command(const struct service_unit *unit)
 
 struct service_settings {
     const char *name;
-    struct string_list arguments; /* of halo live */
+    struct string_list arguments; /* options for halo live */
     bool force;
     bool json;
 };
 
 enum { ANSWER_BYTES = 64 };
 
-/* The first word that systemctl prints; empty: there is none, as where no user manager runs. False:
- * it failed. The name was checked: a shell takes it as it is. */
+/* Runs systemctl and gets the first word that it prints; empty if there is none, for example if no
+ * user manager runs. Returns false if it failed. `name` was checked, so the shell does not change
+ * it. */
 static bool ask_systemd(const char *words, const char *name, char answer[ANSWER_BYTES])
 {
     char line[256];
@@ -282,7 +285,7 @@ static bool order_systemd(const char *words, const char *name)
 
 /* ---- install ---- */
 
-/* As halo live will refuse it later. */
+/* Checks the arguments, so that halo live will not refuse them later. */
 static enum status check_arguments(const struct string_list *arguments)
 {
     static char program[] = "halo live", check[] = "--check";
@@ -378,7 +381,7 @@ static enum status remove_it(void *context)
     struct service_unit unit;
     enum status status = service_unit_init(&unit, settings->name);
     if (status == STATUS_OK)
-        status = service_unit_check_ours(&unit); /* no other's is stopped */
+        status = service_unit_check_ours(&unit); /* do not stop another program's service */
     if (status == STATUS_OK) {
         (void)order_systemd("disable --now", unit.name);
         status = service_unit_remove(&unit);

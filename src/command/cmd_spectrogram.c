@@ -17,7 +17,7 @@ enum {
     ROWS_MOST = 1024,
     COLUMNS_LEAST = 16,
     COLUMNS_MOST = 4096,
-    TEXT_COLUMNS = 2048, /* reduced to the cells of the terminal */
+    TEXT_COLUMNS = 2048, /* reduced to the columns of the terminal */
     INNER_LEAST = 50,    /* pixels */
     SIZE_LEAST = 16,
 };
@@ -25,10 +25,10 @@ enum {
 static const double usual_window = 0.0427; /* seconds: 2048 frames at 44.1 and 48 kHz */
 static const double lowest = 20;           /* Hz, on a logarithmic axis */
 
-/* One sound, for the JSON object. */
+/* Properties of a sound, for JSON. */
 struct measured_sound {
     struct stream_format format;
-    uint64_t frames;  /* shown */
+    uint64_t frames;  /* frames that are shown */
     size_t size, hop; /* frames */
 };
 
@@ -39,10 +39,11 @@ struct spectrogram_job {
     struct measured_sound measured[SPECTROGRAM_FIGURE_MOST];
     size_t rows, columns_most;
     struct spectrogram_size whole;         /* pixels */
-    struct spectrogram_text_settings text; /* on a terminal */
+    struct spectrogram_text_settings text; /* settings for a terminal */
 };
 
-/* File names without their folder; in full where two would be the same. */
+/* Chooses the names to display: file names without their folder, or in full if two would be
+ * equal. */
 static void choose_names(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
@@ -147,7 +148,7 @@ static enum status lay_out_text(struct spectrogram_job *job)
     };
     const struct spectrogram_options *options = job->options;
     struct spectrogram_text_settings *text = &job->text;
-    setlocale(LC_CTYPE, ""); /* for the terminal's characters */
+    setlocale(LC_CTYPE, ""); /* tells which characters the terminal has */
     terminal_output_size(&text->width, &text->height);
     if (options->width)
         text->width = options->width;
@@ -163,8 +164,8 @@ static enum status lay_out_text(struct spectrogram_job *job)
     return STATUS_OK;
 }
 
-/* Gnuplot is looked for first, so that a missing gnuplot is reported before hours of sound are
- * read. */
+/* Draws to a file. Starts gnuplot first, so that a missing gnuplot is reported before hours of
+ * sound are read. */
 static enum status draw_file(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
@@ -225,7 +226,7 @@ static enum status print_json(const struct spectrogram_options *options,
 static enum status draw(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
-    /* JSON without a file has the resolution of a file. */
+    /* JSON without a file has the resolution of a file */
     TRY(options->file || options->json ? lay_out_file(job) : lay_out_text(job));
     for (size_t i = 0; i < options->sounds.count; i++)
         TRY(source_open_sound(options->sounds.values[i], options->allow_truncated,

@@ -55,7 +55,7 @@ const struct command bench_kernels = {
 };
 #endif
 
-/* Scripts may still have it. */
+/* Refuses halo bench calibrate, a removed command that scripts may still use. */
 static enum status refuse_calibrate(int argc, char **argv)
 {
     (void)argc, (void)argv;

@@ -1,6 +1,6 @@
 /* halo list-options: the options of all commands as text, from which the build makes the shell
- * completion (completions/) and the man page (docs/man_page.awk). One option a line, fields
- * separated by tabs:
+ * completion (completions/) and the man page (docs/man_page.awk). Each line has an option, with
+ * fields separated by tabs:
  *
  *   COMMAND  command|option|argument  HEADING LETTER NAME ARGUMENT VALUE CHOICES HELP
  *
@@ -35,7 +35,7 @@ static const char *value_of(const struct option_row *row)
     return row->argument ? "any" : "";
 }
 
-/* "lowpass:" of "lowpass:1000" */
+/* Length of "lowpass:" in "lowpass:1000". */
 static size_t beginning(const char *example)
 {
     size_t length = strcspn(example, ":,");
@@ -53,7 +53,7 @@ static void print_keys(const char *command, const char *of, const struct option_
     }
 }
 
-/* What the value of an option, or an argument, is made of where it is a spec. */
+/* If the value of an option or argument is a spec, prints the keys that it takes. */
 static void print_spec(const char *command, const struct option_row *row)
 {
     const char *example, *own = "";

@@ -13,21 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The worker creates the processor of a new mask, feeds it the history and posts it as `answer`;
- * run takes it from there, feeds it the last blocks and fades over. The worker frees the previous
- * processor. One exchange runs at a time; later requests wait. */
+/* How masks are exchanged: the worker creates the processor of a new mask, feeds it the history,
+ * and posts it as `answer`. run takes the processor from there, feeds it the last blocks, and
+ * crossfades to it. The worker then frees the previous processor. Only one exchange runs at a time;
+ * later requests wait. */
 
-/* ---- the delay before the mask, in whole frames; changes are crossfaded ---- */
+/* ---- the delay before the mask, in whole frames; a change is a crossfade ---- */
 
 enum { PRE_DELAY_MOST = 1 }; /* seconds */
 
 struct pre_delay {
-    struct block ring; /* a power of two of frames */
+    struct block ring; /* its length is a power of two */
     size_t at;         /* where the next frame is written */
-    size_t delay;      /* frames */
-    size_t next;       /* the delay that is faded to */
-    size_t faded;      /* frames of the fade that are done */
-    size_t fade;       /* its length */
+    size_t delay;      /* the present delay in frames */
+    size_t next;       /* the delay after the crossfade; without one, the same as `delay` */
+    size_t faded;      /* frames of the crossfade so far */
+    size_t fade;       /* frames of a crossfade */
 };
 
 static enum status pre_delay_init(struct pre_delay *delay, size_t channels, uint32_t rate,
@@ -40,8 +41,8 @@ static enum status pre_delay_init(struct pre_delay *delay, size_t channels, uint
     return block_init(&delay->ring, channels, frames, "a plugin");
 }
 
-/* Fade to a delay of `frames`, or change `at_once`; ignored during a fade, so that run calls it for
- * each piece. */
+/* Crossfades to a delay of `frames`, or changes `at_once`. During a crossfade the call is ignored,
+ * so run calls it for each piece. */
 HALO_REALTIME static void pre_delay_set(struct pre_delay *delay, size_t frames, bool at_once)
 {
     if (frames >= delay->ring.frames)
@@ -84,31 +85,33 @@ HALO_REALTIME static void pre_delay_process(struct pre_delay *delay, float *cons
         delay->delay = delay->next;
 }
 
-/* What run asks of the worker: the message that the host carries. */
+/* A message from run to the worker, carried by the host. */
 enum work_task { WORK_LOAD, WORK_FREE, WORK_NOTIFY };
 
 struct effect_work {
     enum work_task task;
-    struct processor *processor; /* to free, or whose convolver has a notice */
-    uint32_t number;             /* the rest is for WORK_LOAD: of the request */
+    struct processor *processor; /* WORK_FREE: to free. WORK_NOTIFY: its convolver has a notice */
+    uint32_t number;             /* WORK_LOAD: number of the request */
+    /* WORK_LOAD: what to load, as in struct effect_mask. */
     float trim;
     bool gpu;
-    char file[EFFECT_FILE_MOST]; /* sent only as far as it is used */
+    char file[EFFECT_FILE_MOST]; /* only the used part is sent */
 };
 
 _Static_assert(sizeof(struct effect_work) <= EFFECT_WORK_MOST, "hosts make room for it");
 
-/* A new mask for run. */
+/* An answer to run: a new mask. */
 struct answer {
-    uint32_t number; /* of the request, unless `unasked` */
-    bool unasked;    /* of effect_load */
+    uint32_t number; /* number of the request; not used if `unasked` */
+    bool unasked;    /* made by effect_load, not by a request */
     bool failed;
-    struct processor *processor; /* NULL: none was requested, or it failed */
-    uint64_t silence;            /* history.silence when it was fed */
-    struct effect_mask mask;     /* for `unasked`: what is in use from now on */
+    struct processor *processor; /* NULL: the request was for no mask, or it failed */
+    uint64_t silence;            /* value of history.silence when the processor was fed */
+    struct effect_mask mask;     /* `unasked` only: the mask in use from now on */
 };
 
-/* Who may touch effect->answer: the one who set ANSWER_WRITTEN or ANSWER_READ. */
+/* State of effect->answer. In ANSWER_WRITTEN and ANSWER_READ, only the thread that set the state
+ * may access the answer. */
 enum answer_state { ANSWER_NONE, ANSWER_WRITTEN, ANSWER_READY, ANSWER_READ };
 
 struct effect {
@@ -116,48 +119,49 @@ struct effect {
     struct effect_host host;
     uint32_t rate;
 
-    /* Used by run only. */
+    /* Members up to `reporting` are used by run only. */
     float values[EFFECT_CONTROLS];
-    size_t smoothing;   /* frames of a change of gain */
-    bool fresh;         /* no frame since activation: changes are immediate */
-    struct block now;   /* input of the masks: the PROCESSOR_BLOCK frames before, and the current */
+    size_t smoothing; /* frames in which a gain changes */
+    bool fresh;       /* no frame has been processed since activation; changes are immediate */
+    /* input of the masks: the previous PROCESSOR_BLOCK frames, then the current block */
+    struct block now;
     size_t held;        /* frames of the current block so far */
-    struct block dry;   /* of the current piece */
-    struct block wet;   /* of the current piece */
-    struct block other; /* of the current piece, from `coming` */
+    struct block dry;   /* dry sound of the current piece */
+    struct block wet;   /* wet sound of the current piece, from `processor` */
+    struct block other; /* wet sound of the current piece, from `coming` */
     struct pre_delay pre_delay;
-    struct ramp feed; /* into the masks: 0 while bypassed */
+    struct ramp feed; /* gain before the masks; 0 while bypassed */
     struct ramp dry_gain;
     struct ramp wet_gain;
     struct input_history history;
     struct processor *processor; /* the current one; NULL: no mask */
 
-    /* The exchange; used by run only. */
-    struct effect_mask request;
-    bool requested;           /* `request` is new and not sent yet */
-    _Atomic uint32_t number;  /* of the request that was sent; others look at it */
-    bool pending;             /* its answer is pending */
+    struct effect_mask request; /* the mask requested last */
+    bool requested;             /* `request` is new and not sent yet */
+    _Atomic uint32_t number;  /* number of the last request that was sent; read by other threads */
+    bool pending;             /* the worker has not answered the last request yet */
     struct processor *coming; /* replaces `processor` */
     bool fading;
-    size_t faded;              /* frames of the fade that are done */
-    size_t fade;               /* its length */
-    bool leaving;              /* `processor` fades out, and none replaces it */
+    size_t faded;              /* frames of the crossfade to `coming` so far */
+    size_t fade;               /* frames of a crossfade */
+    bool leaving;              /* `processor` fades out, and there will be no mask */
     struct processor *retired; /* to be freed */
-    bool noticed;              /* the notice of the convolver has been sent to the worker */
-    bool reporting;            /* the path of the mask is to be sent to the host */
+    bool noticed;              /* the worker was sent the notice of the convolver */
+    bool reporting;            /* the host is to be told the path of the mask */
 
+    /* Used by run and by other threads. */
     struct answer answer;
     _Atomic(enum answer_state) answer_state;
-    atomic_uint_fast32_t tail; /* frames */
+    atomic_uint_fast32_t tail; /* length of the tail, in frames */
 
-    /* Shared by the threads that are not real-time; run never takes the lock. */
+    /* Threads that are not real-time share the members below. run never takes the lock. */
     pthread_mutex_t lock;
-    struct processor *processors; /* all that exist */
-    char kept[EFFECT_FILE_MOST];  /* the mask to save in a session; "": none */
-    float kept_trim;
+    struct processor *processors; /* list of all processors */
+    char kept[EFFECT_FILE_MOST];  /* file of the mask to save in a session; "": none */
+    float kept_trim;              /* trim of the mask to save, in ms */
 };
 
-/* ---- the exchange of masks: real-time, except where it is said ---- */
+/* ---- the exchange of masks: real-time, unless marked ---- */
 
 static void free_processor(struct effect *effect, struct processor *processor)
 {
@@ -171,7 +175,7 @@ static void free_processor(struct effect *effect, struct processor *processor)
     processor_destroy(processor);
 }
 
-enum { CATCH_UP = 4 }; /* blocks that a new processor is fed for each block of input */
+enum { CATCH_UP = 4 }; /* blocks that a new processor is fed per block of input */
 
 /* ---- to the worker ---- */
 
@@ -190,7 +194,7 @@ HALO_REALTIME static void ask(struct effect *effect)
                                .gpu = request->gpu};
     size_t length = strlen(request->file) + 1;
     memcpy(work.file, request->file, length);
-    /* Set before sending, since a host may do the work at once. */
+    /* set before sending, since a host may do the work within send */
     atomic_store(&effect->number, work.number);
     effect->pending = true;
     effect->requested = false;
@@ -217,7 +221,7 @@ HALO_REALTIME static void use_processor(struct effect *effect, struct processor 
     effect->fading = effect->leaving = effect->noticed = false;
 }
 
-/* Keep the old mask, unless there is a new request by now. */
+/* Keeps the old mask, unless a new request was made meanwhile. */
 HALO_REALTIME static void cancel_request(struct effect *effect)
 {
     if (effect->requested)
@@ -226,7 +230,7 @@ HALO_REALTIME static void cancel_request(struct effect *effect)
     effect->reporting = true;
 }
 
-/* What was asked for before is out of date. */
+/* A mask from effect_load replaces the last request. */
 HALO_REALTIME static void replace_request(struct effect *effect, const struct answer *answer)
 {
     atomic_fetch_add(&effect->number, 1);
@@ -244,7 +248,8 @@ HALO_REALTIME static void use_answer(struct effect *effect, const struct answer 
     } else if (!answer->processor) {
         effect->leaving = effect->processor != NULL;
     } else if (answer->silence != atomic_load(&effect->history.silence)) {
-        effect->retired = answer->processor; /* it was fed sound that was reset since */
+        /* useless: effect_reset has dropped the sound that it was fed */
+        effect->retired = answer->processor;
         effect->requested = true;
     } else {
         effect->coming = answer->processor;
@@ -262,7 +267,7 @@ HALO_REALTIME static void take_answer(struct effect *effect)
 {
     enum answer_state expected = ANSWER_READY;
     if (!atomic_compare_exchange_strong(&effect->answer_state, &expected, ANSWER_READ))
-        return; /* it is being replaced */
+        return; /* another thread is replacing the answer */
     const struct answer *answer = &effect->answer;
     if (answer->unasked)
         replace_request(effect, answer);
@@ -276,8 +281,8 @@ HALO_REALTIME static bool is_changing(const struct effect *effect)
     return effect->coming || effect->leaving || effect->retired;
 }
 
-/* Before each run accept answers, then send requests; after each whole block feed and fade; after
- * each run free and notify. */
+/* Times of the exchange: before each run it accepts answers, then sends requests. After each whole
+ * block it feeds and crossfades. After each run it frees and notifies. */
 HALO_REALTIME void effect_begin(struct effect *effect)
 {
     if (!is_changing(effect) && has_answer(effect))
@@ -288,7 +293,7 @@ HALO_REALTIME static void exchange_begin(struct effect *effect)
 {
     if (effect->host.send && effect->requested && !effect->pending && !is_changing(effect))
         ask(effect);
-    effect_begin(effect); /* a host may have done the work at once */
+    effect_begin(effect); /* again, since a host may have done the work within send */
     if (!effect->fresh)
         return;
     if (effect->coming && input_history_feed(&effect->history, effect->coming, SIZE_MAX))
@@ -329,7 +334,7 @@ HALO_REALTIME bool effect_is_busy(const struct effect *effect)
 
 /* ---- not real-time ---- */
 
-/* False: run reads it, or another thread writes it. */
+/* Returns false if run reads the answer, or another thread writes it. */
 static bool claim_answer(struct effect *effect, bool *replacing)
 {
     enum answer_state expected = ANSWER_NONE;
@@ -341,15 +346,15 @@ static bool claim_answer(struct effect *effect, bool *replacing)
     return atomic_compare_exchange_strong(&effect->answer_state, &expected, ANSWER_WRITTEN);
 }
 
-/* Give run an answer. One of effect_load replaces what run has not taken yet, and is itself
- * replaced only by another of those. False: the answer is of a request that was replaced. The
- * caller frees *gone, which nobody uses. */
+/* Gives run an answer. An answer of effect_load replaces an answer that run has not taken yet; only
+ * another one of effect_load can replace it. Returns false if the request of the answer was
+ * replaced. *gone: a processor that nobody uses, for the caller to free. */
 static bool exchange_post(struct effect *effect, const struct answer *answer,
                           struct processor **gone)
 {
     bool replacing;
     while (!claim_answer(effect, &replacing))
-        sched_yield(); /* for as long as a copy takes */
+        sched_yield(); /* for as long as copying an answer takes */
     bool is_late = !answer->unasked && ((replacing && effect->answer.unasked) ||
                                         answer->number != atomic_load(&effect->number));
     *gone = is_late ? answer->processor : replacing ? effect->answer.processor : NULL;
@@ -359,7 +364,7 @@ static bool exchange_post(struct effect *effect, const struct answer *answer,
     return !is_late;
 }
 
-/* While run does not run: free what it left over. */
+/* While run does not run: frees the processors that it no longer needs. */
 static void exchange_clean(struct effect *effect)
 {
     struct processor *gone[] = {effect->coming, effect->retired};
@@ -377,7 +382,7 @@ static void end_exchange(struct effect *effect)
     exchange_clean(effect);
 }
 
-/* While run does not run: end all exchanges at once. */
+/* While run does not run: completes all exchanges at once. */
 static void exchange_settle(struct effect *effect)
 {
     end_exchange(effect);
@@ -393,7 +398,7 @@ static void log_line(const struct effect *effect, bool is_error, const char *lin
         effect->host.log(effect->host.handle, is_error, line);
 }
 
-/* A processor that was fed the history, or NULL after logging why. */
+/* Creates a processor and feeds it the history. On failure logs why and returns NULL. */
 static struct processor *make_processor(struct effect *effect, const char *file, float trim,
                                         bool gpu, uint64_t *silence)
 {
@@ -425,8 +430,8 @@ static struct processor *make_processor(struct effect *effect, const char *file,
     return processor;
 }
 
-/* Give run an answer; unless that is too late, `kept` is the mask to save from now on. Both under
- * the lock, so that the mask saved is that of the last answer. */
+/* Gives run an answer. If run accepts it, the file `kept` (unless NULL) becomes the mask to save.
+ * Both happen under the lock, so the saved mask is that of the last answer. */
 static void deliver(struct effect *effect, const struct answer *answer, const char *kept,
                     float trim)
 {
@@ -451,7 +456,7 @@ static void load(struct effect *effect, const struct effect_work *work)
     deliver(effect, &answer, answer.failed ? NULL : work->file, work->trim);
 }
 
-/* The processor may have been freed by now. */
+/* Logs the notice of a processor, unless it has been freed by now. */
 static void report(struct effect *effect, const struct effect_work *work)
 {
     pthread_mutex_lock(&effect->lock);
@@ -466,7 +471,7 @@ static void report(struct effect *effect, const struct effect_work *work)
 void effect_work(struct effect *effect, const void *data, size_t size)
 {
     struct effect_work work = {0};
-    memcpy(&work, data, size < sizeof work ? size : sizeof work); /* may be unaligned */
+    memcpy(&work, data, size < sizeof work ? size : sizeof work); /* `data` may be unaligned */
     if (work.task == WORK_LOAD)
         load(effect, &work);
     else if (work.task == WORK_FREE)
@@ -567,7 +572,7 @@ HALO_REALTIME static void filter(struct effect *effect, float *const *now, size_
     effect->faded += frames;
 }
 
-/* Feed the complete block to the masks and keep it as history of the next. */
+/* Feeds the complete block to the masks, and keeps it as the previous block. */
 HALO_REALTIME static void end_block(struct effect *effect)
 {
     const float *block[EFFECT_CHANNELS_MOST];
@@ -580,7 +585,8 @@ HALO_REALTIME static void end_block(struct effect *effect)
     effect->held = 0;
 }
 
-/* Reads all inputs before it writes an output, since they may share memory. */
+/* Processes a piece of a block. Reads all inputs before it writes an output, since they may share
+ * memory. */
 HALO_REALTIME static void run_piece(struct effect *effect, const float *const *in,
                                     float *const *out, size_t at, size_t frames)
 {
@@ -616,7 +622,7 @@ HALO_REALTIME static void run_frames(struct effect *effect, const float *const *
     }
 }
 
-/* The tail of the longest mask that sounds, after the longest pre-delay. */
+/* The tail is that of the longest mask that sounds, after the longest pre-delay. */
 HALO_REALTIME static void effect_update_tail(struct effect *effect)
 {
     size_t taps = effect->processor ? effect->processor->taps : 0;
@@ -645,8 +651,8 @@ HALO_REALTIME void effect_run(struct effect *effect, const float *const *in, flo
 
 /* ---- kinds and controls; creation and end: not real-time, unless marked ---- */
 
-static const double SMOOTHING = 0.02; /* seconds, of gains and the pre-delay */
-static const double FADE = 0.05;      /* seconds, from mask to mask */
+static const double SMOOTHING = 0.02; /* seconds in which gains and the pre-delay change */
+static const double FADE = 0.05;      /* seconds of a crossfade between masks */
 
 const struct effect_kind effect_kinds[EFFECT_VARIANTS] = {
     [EFFECT_MONO] = {.name = "mono",
@@ -783,7 +789,7 @@ HALO_REALTIME void effect_report(struct effect *effect)
     effect->reporting = true;
 }
 
-/* The requested path; a request that fails is reverted to the old one. */
+/* The path of the last request, or of the old mask after a failed request. */
 HALO_REALTIME const char *effect_reported(struct effect *effect, size_t most)
 {
     if (!effect->reporting || strlen(effect->request.file) > most)

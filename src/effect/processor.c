@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* GPU convolvers must be created and destroyed by one thread at a time; a host may have several
- * workers. */
+/* GPU convolvers must be created and destroyed by one thread at a time. A host may have several
+ * worker threads. */
 static pthread_mutex_t gpu_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static enum status check_paths(const struct processor_settings *settings, const struct mask *mask)
@@ -26,7 +26,7 @@ static enum status check_paths(const struct processor_settings *settings, const 
     return STATUS_OK;
 }
 
-/* The mono plugin uses the first channel of a mask. */
+/* The mono plugin uses only the first channel of a mask. */
 static void choose_channel(const struct processor_settings *settings, const struct mask *mask,
                            struct mask_options *options, struct processor *processor)
 {
@@ -52,7 +52,7 @@ static enum status load_mask(const struct processor_settings *settings, struct p
     return check_paths(settings, *mask);
 }
 
-/* In graph mode: a resident kernel would have to stop whenever another instance allocates or frees
+/* Uses graph mode. A resident kernel would have to stop whenever another plugin allocates or frees
  * memory on the GPU. */
 static bool create_on_gpu(struct convolver_settings settings, const struct mask *mask,
                           struct processor *processor)
@@ -92,7 +92,8 @@ static enum status create_tail(const struct processor_settings *settings, const 
     return status;
 }
 
-/* A resampled mask rings a little before its time zero; without latency that is left out. */
+/* Makes the parts of a processor. A resampled mask rings a little before its time zero. That part
+ * is dropped, so that there is no latency. */
 static enum status fill(const struct processor_settings *settings, const struct mask *mask,
                         struct processor *processor)
 {
@@ -188,11 +189,11 @@ HALO_REALTIME void processor_write(const struct processor *processor, const floa
                      out);
 }
 
-/* ---- what was heard ---- */
+/* ---- the history ---- */
 
 enum {
-    SECONDS = 10, /* minimum capacity */
-    CLOSE = 8,    /* blocks that are left to run */
+    SECONDS = 10, /* seconds: least capacity */
+    CLOSE = 8,    /* blocks that are left for run to feed */
 };
 
 enum status input_history_init(struct input_history *history, size_t channels, uint32_t rate)
@@ -236,7 +237,7 @@ HALO_REALTIME bool input_history_feed(const struct input_history *history,
     return processor->fed >= end;
 }
 
-/* From at most half the capacity: run overwrites the other half meanwhile. */
+/* Uses at most half of the capacity, since run overwrites the other half meanwhile. */
 void input_history_prime(const struct input_history *history, struct processor *processor)
 {
     uint64_t end = atomic_load(&history->end), silence = atomic_load(&history->silence);
@@ -249,7 +250,8 @@ void input_history_prime(const struct input_history *history, struct processor *
     while (processor->fed + CLOSE < end) {
         feed_next(history, processor);
         end = atomic_load(&history->end);
-        if (end > processor->fed + history->blocks - CLOSE) { /* slower than real time */
+        /* run has overwritten blocks that are needed */
+        if (end > processor->fed + history->blocks - CLOSE) {
             processor_reset(processor);
             processor->fed = end;
         }

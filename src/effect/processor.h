@@ -1,11 +1,11 @@
 /* Convolves with a mask, without latency at any block length of the host.
  *
- * The first PROCESSOR_BLOCK taps are computed directly, for as many frames as there are. A
- * convolver computes the rest after each PROCESSOR_BLOCK frames of input; its taps begin one block
- * later, when its output is due. So the output does not depend on the block length. After more
- * silence than the length of the mask nothing is convolved. Threads: processor_feed and
- * processor_write are real-time, on one thread at a time; all else is not, on one thread for each
- * processor. */
+ * The first PROCESSOR_BLOCK taps are computed directly, for any number of frames. A convolver (the
+ * tail) computes the other taps after each block of PROCESSOR_BLOCK frames. Their output is due one
+ * block later, so it is ready in time. So the output does not depend on the host's block length. If
+ * the input is silent for longer than the mask, nothing is computed. Threads: processor_feed and
+ * processor_write are real-time, on one thread at a time. The other functions are not real-time,
+ * and run on one thread per processor. */
 #ifndef HALO_PROCESSOR_H
 #define HALO_PROCESSOR_H
 
@@ -21,74 +21,76 @@ enum { PROCESSOR_BLOCK = SPLIT_BLOCK }; /* frames */
 struct processor_settings {
     const char *file;
     uint32_t rate;   /* Hz */
-    size_t channels; /* in and out */
-    bool may_cross;  /* paths may lead from one channel to another */
+    size_t channels; /* number of inputs, and of outputs */
+    bool may_cross;  /* the mask may have paths from one channel to another */
     double trim;     /* seconds to cut from the beginning of the mask */
-    bool gpu;        /* instead of the automatic choice */
+    bool gpu;        /* use a GPU, not the automatic choice */
 };
 
 struct processor {
     char *file;
     double trim;
     bool gpu;         /* the GPU was requested */
-    char remark[256]; /* for the user; "" */
+    char remark[256]; /* message for the user; "": none */
     size_t channels;
     size_t taps;
-    struct split_head head; /* the direct part */
+    struct split_head head; /* computes the first taps directly */
     struct workers *workers;
-    struct filter *tail;    /* NULL: no taps beyond the head */
-    struct block ready;     /* output of the tail for the current block */
-    uint64_t fed;           /* blocks of input that it was fed or that it skipped */
-    size_t silent;          /* latest frames of silence, counted up to the length of the mask */
-    struct processor *next; /* for the owner */
+    struct filter *tail; /* computes the other taps; NULL: there are none */
+    struct block ready;  /* output of `tail` for the current block */
+    uint64_t fed;        /* blocks of input so far, fed or skipped */
+    /* frames of silence since the last sound, counted up to the length of the mask */
+    size_t silent;
+    struct processor *next; /* next in the owner's list */
 };
 
-/* Errors: a mask that cannot be read or does not fit the channels, memory. A GPU that is not
- * available is only mentioned in `remark`. */
+/* Errors: a mask that cannot be read or does not fit the channels, memory. If a GPU is not
+ * available, `remark` says so and the CPU is used. */
 MUST_CHECK enum status processor_create(const struct processor_settings *settings,
                                         struct processor **processor);
 
-/* Whether the mask can be read and fits the channels. Errors: as above. */
+/* Checks whether the mask can be read and fits the channels. Errors: as above. */
 MUST_CHECK enum status processor_check(const struct processor_settings *settings);
 
 void processor_destroy(struct processor *processor);
 
-/* Forget all sound. */
+/* Forgets all sound. */
 void processor_reset(struct processor *processor);
 
-/* Feed a complete block of input. */
+/* Takes a complete block of input. */
 void processor_feed(struct processor *processor, const float *const *block);
 
-/* The output of `frames` frames from frame `at` of the current block. `now` points at their input,
- * preceded by PROCESSOR_BLOCK frames of history. */
+/* Computes the output for `frames` frames from frame `at` of the current block. `now` points to the
+ * input of these frames. The PROCESSOR_BLOCK frames before `now` must be the earlier input. */
 void processor_write(const struct processor *processor, const float *const *now, size_t at,
                      size_t frames, float *const *out);
 
-/* The last seconds of the input of the masks. run() writes whole blocks of PROCESSOR_BLOCK frames;
- * the worker reads well behind the newest and well ahead of the next one to be overwritten. */
+/* The last seconds of the masks' input. run writes whole blocks of PROCESSOR_BLOCK frames. The
+ * worker reads blocks that are neither the newest nor soon overwritten. */
 struct input_history {
     struct block frames;
-    size_t blocks;                /* capacity, a power of two */
-    atomic_uint_fast64_t end;     /* blocks written */
-    atomic_uint_fast64_t silence; /* blocks before this one count as silence */
+    size_t blocks;                /* capacity in blocks, a power of two */
+    atomic_uint_fast64_t end;     /* number of blocks written */
+    atomic_uint_fast64_t silence; /* blocks before this number count as silence */
 };
 
-/* The owner frees `frames`. Errors: memory. */
+/* The owner frees `history->frames`. Errors: memory. */
 MUST_CHECK enum status input_history_init(struct input_history *history, size_t channels,
                                           uint32_t rate);
 
-/* Make it silence. Not while input_history_write runs. */
+/* Makes the history silent. Not while input_history_write runs. */
 void input_history_reset(struct input_history *history);
 
-/* Real-time, from run. */
+/* Real-time, called by run: writes a block. */
 void input_history_write(struct input_history *history, const float *const *block);
 
-/* Real-time: feed a processor up to `most` of the blocks that it lacks. True: it lacks none now. */
+/* Real-time: feeds a processor up to `most` of the blocks that it lacks. Returns true if it lacks
+ * none now. */
 bool input_history_feed(const struct input_history *history, struct processor *processor,
                         size_t most);
 
-/* Feed a new processor, from as far back as its mask or the history reaches, except the last few
- * blocks, which are left to run. */
+/* Feeds a new processor, from as far back as its mask or the history reaches. The last few blocks
+ * are left for run to feed. */
 void input_history_prime(const struct input_history *history, struct processor *processor);
 
 #endif

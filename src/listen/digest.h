@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4), by libsodium, as hexadecimal text: of texts, files and masks.
+/* SHA-256 (FIPS 180-4), by libsodium, of texts, files and masks. Digests are hexadecimal text.
  *
  * Threads: any, after one call of digest_start. Not real-time.
  */
@@ -9,18 +9,19 @@
 
 enum { DIGEST_TEXT = 65 /* 64 hexadecimal digits and the end */ };
 
-/* Errors: libsodium is missing; the system has no random source. */
+/* Starts libsodium. Errors: libsodium is missing; the system has no random source. */
 MUST_CHECK enum status digest_start(void);
 
 void digest_of_text(const char *text, char digest[DIGEST_TEXT]);
 
-/* False: the file cannot be read. */
+/* Returns false if the file cannot be read. */
 bool digest_of_file(const char *path, char digest[DIGEST_TEXT]);
 
-/* Rate, taps, time zero, paths and coefficients of a routed mask. */
+/* Digest of the rate, taps, time zero, paths and coefficients of a routed mask. */
 void digest_of_mask(const struct mask *mask, char digest[DIGEST_TEXT]);
 
-/* From the system's random source (getrandom), not repeatable; noise.h has noise that is. */
+/* Draws a secret from the system's random source (getrandom). It cannot be repeated; for noise that
+ * can be, see noise.h. */
 void digest_draw_secret(char secret[DIGEST_TEXT]);
 
 #endif

@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is heard is measured ---- */
+/* ---- measuring ---- */
 
 /* Loudness and peak of a region through each of several masks, in one pass.
  *
- * Masks are routed, have the sound's rate, and the same inputs, outputs and origin: delays are to
- * be matched before, or the meters would read other stretches of the sound. Measured is what is
- * heard. A region that loops: LOOPED_SECONDS or more of whole passes, as they sound once the
- * longest mask's tail has come round, so that blocks of loudness lie anywhere in the loop. A part
- * that is written once: that very part, with silence before. */
+ * Masks are routed, and have the sound's rate and the same inputs, outputs and origin. Their delays
+ * must be matched before; otherwise the meters would measure different parts of the sound.
+ * - A region that loops: whole passes of at least LOOPED_SECONDS are measured, after the tail of
+ *   the longest mask has sounded. So the loudness meter's blocks lie anywhere in the loop.
+ * - A part that is played once: only this part is measured, with silence before it. */
 enum { LOOPED_SECONDS = 30 };
 
 struct mask_level {
@@ -27,18 +27,21 @@ struct mask_level {
 };
 
 enum { BLOCK_MOST = 1 << 20, CHAIN_BLOCK = 1024 };
-enum { CHAIN_SETTLED = 2 }; /* seconds after which a chain that states no tail plays a loop alike */
+/* seconds until a loop sounds the same in each pass, through a chain that states no tail */
+enum { CHAIN_SETTLED = 2 };
 
+/* A mask to measure through. */
 struct ear {
-    struct filter *filter, *own; /* own: a convolver alone, or NULL */
+    /* own: a convolver with the mask alone; NULL if `filter` belongs to a chain */
+    struct filter *filter, *own;
     struct mask_level *level;
 };
 
 struct measuring {
     const struct mask_levels_sound *sound;
-    uint64_t at; /* next frame of a block */
+    uint64_t at; /* next frame of sound->block */
     uint32_t rate;
-    uint64_t before, end; /* first and last frame to measure */
+    uint64_t before, end; /* frames: begin and end of the measured part */
 
     size_t count;
     struct ear *ears;
@@ -141,7 +144,7 @@ static enum status read_block(struct measuring *measuring)
     return STATUS_OK;
 }
 
-/* Measure the frames from `from` up to `end` of the block. */
+/* Filters a block and measures its frames from `from` to before `end`. */
 static enum status listen(struct measuring *measuring, struct ear *ear, size_t from, size_t end)
 {
     const struct block *out = &measuring->out;
@@ -193,7 +196,8 @@ static uint64_t frames_of(const struct measuring *measuring)
     return sound->frames ? sound->frames : (least + length - 1) / length * length;
 }
 
-/* Outputs are late by the latency, and a loop is steady once the longest tail is in it. */
+/* Seeks a region so that the measured part begins at its start. Outputs are late by the latency. A
+ * loop is steady when the longest tail has sounded. */
 static enum status seek_region(struct measuring *measuring, struct region *region)
 {
     uint64_t length = region->to - region->from, settled = 0;
@@ -237,11 +241,12 @@ static void mask_levels_free(struct mask_level *levels, size_t count)
 }
 
 static const double similar = 0.5;      /* least correlation of similar masks */
-static const double near_enough = 1e-4; /* dB */
-static const double below_gate = 30;    /* LU below the standard's gate that are not silence */
+static const double near_enough = 1e-4; /* dB: exact enough, for the gains of masks alone */
+static const double below_gate = 30;    /* LU below the standard's gate that still count as sound */
 
 enum { ROUNDS = 20, CHAIN_ROUNDS = 10 };
-static const double chain_enough = 0.01, steepest = 8; /* dB; dB a dB */
+/* dB: exact enough, for gains through a chain; most dB of loudness per dB of gain */
+static const double chain_enough = 0.01, steepest = 8;
 
 static double energy_of(const struct mask *mask)
 {
@@ -252,7 +257,7 @@ static double energy_of(const struct mask *mask)
     return energy;
 }
 
-/* Normalised correlation, 0 to 1, with `b` later by `later` frames. */
+/* Normalised correlation of two masks, 0 to 1, if `b` is `later` frames later. */
 static double correlation(const struct mask *a, const struct mask *b, int64_t later)
 {
     int64_t lag = later + (int64_t)b->origin - (int64_t)a->origin;
@@ -295,7 +300,7 @@ static enum status find_delays(const struct mask *const *masks, size_t count,
     return STATUS_OK;
 }
 
-/* One origin for all, as early as possible. */
+/* Sets shifts and zeros so that all masks have one origin, as early as possible. */
 static void set_shifts(bool align, const struct mask *const *masks, size_t count,
                        struct level_match *matches)
 {
@@ -311,16 +316,17 @@ static void set_shifts(bool align, const struct mask *const *masks, size_t count
         matches[i].zeros = origin - masks[i]->origin + matches[i].shift;
         spare = matches[i].zeros < spare ? matches[i].zeros : spare;
     }
-    /* Remove the delay that all have in common. */
+    /* remove the delay that all have in common */
     for (size_t i = 0; i < count; i++) {
         matches[i].zeros -= spare;
         matches[i].origin = origin - (size_t)spare;
     }
 }
 
-/* ---- levels ---- */
+/* ---- gains ---- */
 
-/* A sound all below the gate has a loudness, too: a click in silence is heard. */
+/* The loudness with an additional gain. A sound that is completely below the gate also gets a
+ * loudness, since a click in silence is heard. */
 static double loudness_with(const struct level_match_settings *settings,
                             const struct mask_level *level, double gain_db)
 {
@@ -332,8 +338,8 @@ static double loudness_with(const struct level_match_settings *settings,
                : loudness_integrated_with(level->meter, gain_db + below_gate) - below_gate;
 }
 
-/* The gain with which a mask is as loud as `target`, at most `most`. Steps, since blocks that fall
- * below the gate move the loudness of the rest. */
+/* The gain with which a mask is as loud as `target`, but at most `most`. It is found in steps:
+ * blocks that fall below the gate change the loudness of the rest. */
 static double gain_to(const struct level_match_settings *settings, const struct mask_level *level,
                       double target, double most)
 {
@@ -351,7 +357,8 @@ static double gain_to(const struct level_match_settings *settings, const struct 
     return best;
 }
 
-/* All equally loud, with `most` for the quietest. The highest peak. */
+/* Sets gains with which all are equally loud; the quietest gets `most`. Returns the highest
+ * peak. */
 static double match_at(const struct level_match_settings *settings, const struct mask_level *levels,
                        double most, struct level_match *matches, size_t count)
 {
@@ -385,7 +392,7 @@ static void set_gains(const struct level_match_settings *settings, const struct 
     }
 }
 
-/* With the gains so far. `levels`: for as many masks. */
+/* Measures with the present gains. `levels`: room for `count` masks. */
 static enum status measure_once(const struct level_match_settings *settings,
                                 const struct mask_levels_sound *sound, struct mask **scaled,
                                 struct mask_level *levels, const struct mask *const *masks,
@@ -399,7 +406,7 @@ static enum status measure_once(const struct level_match_settings *settings,
     return STATUS_OK;
 }
 
-/* Sets gain_db to what is still to be added. */
+/* Measures with the present gains, and replaces each gain_db by the change that is still needed. */
 static enum status measure_levels(const struct level_match_settings *settings,
                                   const struct mask_levels_sound *sound,
                                   const struct mask *const *masks, size_t count,
@@ -419,15 +426,15 @@ static enum status measure_levels(const struct level_match_settings *settings,
     return status;
 }
 
-/* Where a compressor or a gate follows, a gain of 1 dB is heard as another: by what the last step
- * did. */
+/* dB of loudness per dB of gain, from the last step. It is not 1 if a compressor or a gate follows
+ * the masks. */
 static double slope_of(double step, double heard)
 {
     bool known = fabs(step) > chain_enough && isfinite(heard);
     return known ? fmin(steepest, fmax(1 / steepest, heard / step)) : 1;
 }
 
-/* The highest gain, and whether a mask exceeds the ceiling. */
+/* The highest gain. Sets *exceeds if a mask exceeds the ceiling. */
 static double highest(const struct level_match *matches, size_t count, double ceiling,
                       bool *exceeds)
 {
@@ -439,8 +446,8 @@ static double highest(const struct level_match *matches, size_t count, double ce
     return most;
 }
 
-/* A step of all gains. The highest stays, unless for the ceiling, since a step too far is to be
- * taken back. The largest change is *off. */
+/* Changes all gains by a step. The highest gain stays the same, unless a mask exceeds the ceiling:
+ * a step may be too large and have to be undone. *off: the largest change. */
 static enum status step_gains(const struct level_match_settings *settings,
                               const struct mask_levels_sound *sound,
                               const struct mask *const *masks, size_t count,
@@ -466,7 +473,7 @@ static enum status step_gains(const struct level_match_settings *settings,
     return STATUS_OK;
 }
 
-/* Round by round, until the gains stay. */
+/* Repeats steps until the gains stay. */
 static enum status find_gains(const struct level_match_settings *settings,
                               const struct mask_levels_sound *sound,
                               const struct mask *const *masks, size_t count,

@@ -16,7 +16,7 @@
 
 static const double SCRIPT_SECONDS_MOST = 1e9;
 
-/* The first is A, a or 1. */
+/* Parses a choice; the first is A, a or 1. */
 static bool parse_choice(const char *text, size_t choices, size_t *choice)
 {
     *choice = choices;
@@ -70,7 +70,7 @@ enum status listen_script_parse(const char *text, size_t choices, double apart,
 }
 
 enum {
-    BLOCK = 1024, /* frames; at most one switch in each */
+    BLOCK = 1024, /* frames; at most one switch in each block */
 };
 
 static const double AHEAD = 0.5; /* seconds to read ahead */
@@ -78,7 +78,7 @@ static const double AHEAD = 0.5; /* seconds to read ahead */
 struct listen_render {
     const struct listen_options *options;
     struct listen_script script;
-    size_t next; /* of its switches */
+    size_t next; /* index of the next switch of the script */
     struct region *region;
     struct listen_match matching;
     struct live_chain chain;
@@ -86,20 +86,20 @@ struct listen_render {
     struct live *live;
     struct block in, out;
     struct sink *sink;
-    struct stream_format format; /* of the sound */
+    struct stream_format format; /* format of the sound */
     uint32_t rate;
-    uint64_t frames; /* to write */
+    uint64_t frames; /* frames to write */
 };
 
-/* ---- up ---- */
+/* ---- opening ---- */
 
 static uint64_t frame_of(const struct listen_render *render, double seconds)
 {
     return (uint64_t)llround(seconds * (double)render->rate);
 }
 
-/* No mask of the script is left out: where it goes on after the first pass, the region repeats
- * until the last mask has had a whole one. */
+/* Chooses the length of the file so that each mask of the script is heard. If the script goes on
+ * after the first pass, the region repeats until the last mask has had a whole pass. */
 static enum status choose_length(struct listen_render *render)
 {
     const struct listen_script *script = &render->script;
@@ -159,7 +159,7 @@ static enum status make_player(struct listen_render *render)
 {
     double ahead = AHEAD + 2 * (double)BLOCK / (double)render->rate;
     enum status status = player_open(render->region, ahead, &render->player);
-    render->region = NULL; /* the player's */
+    render->region = NULL; /* the player owns it */
     return status;
 }
 
@@ -197,8 +197,8 @@ static enum status open_sink(struct listen_render *render)
 
 /* ---- the blocks ---- */
 
-/* The switch within the current block. The file omits the chain's latency, so that its times are
- * the script's. */
+/* Makes the script's switch if it is in the current block. The file omits the chain's latency, so
+ * that its times are those of the script. */
 static void switch_masks(struct listen_render *render, uint64_t position)
 {
     size_t choice;

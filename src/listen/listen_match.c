@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double CHANGE_DB = 0.3; /* least change of a live input's gains to apply */
+static const double CHANGE_DB = 0.3; /* dB: a smaller change of a live input's gains is ignored */
 
 static void free_measured(struct listen_match *matching)
 {
@@ -24,7 +24,7 @@ void listen_match_free(struct listen_match *matching)
     matching->count = 0;
 }
 
-/* ---- what is heard ---- */
+/* ---- the chain that masks are heard through ---- */
 
 static enum status put_mask(void *context, struct mask **masks, size_t count)
 {
@@ -37,7 +37,8 @@ static enum status put_mask(void *context, struct mask **masks, size_t count)
     return STATUS_OK;
 }
 
-/* The gains of a live input's masks stay out of it, so that its chains serve again. */
+/* Makes the chain for one mask. For a live input it is kept and used again: the matched gains do
+ * not change it. */
 static enum status make_chain(void *context, size_t choice, const struct mask *mask, size_t block,
                               struct filter **filter)
 {
@@ -59,7 +60,7 @@ static enum status make_chain(void *context, size_t choice, const struct mask *m
     request.priority = 0;
     request.proof = NULL;
     live_chain_free(chain);
-    note_verbosity(VERBOSITY_QUIET); /* all was said */
+    note_verbosity(VERBOSITY_QUIET); /* the messages of the chain were printed before */
     enum status status = live_chain_init(chain, &request);
     note_verbosity(verbosity);
     *filter = chain->filter;
@@ -73,7 +74,7 @@ static struct mask_levels_chain chain_of(struct listen_match *matching)
     return (struct mask_levels_chain){make_chain, matching};
 }
 
-/* No choice exceeds the limiter's ceiling, which would affect some more than others. */
+/* A ceiling keeps all choices below the limiter, which would affect some more than others. */
 static struct level_match_settings settings_of(const struct listen_match *matching)
 {
     return (struct level_match_settings){
@@ -95,7 +96,7 @@ static enum status measure(struct listen_match *matching, const struct mask *con
                    matching->options->play.verbosity != VERBOSITY_QUIET &&
                        !matching->options->play.json);
     settings.progress = (struct mask_levels_progress){progress_update, &progress};
-    if (!matching->region) { /* only delays */
+    if (!matching->region) { /* only delays can be measured now */
         settings.by = LEVEL_MATCH_NONE;
         settings.ceiling = 0;
     }
@@ -157,7 +158,8 @@ void listen_match_describe(const struct listen_match *matching, size_t choice, c
 {
     char label[] = "A", number[] = "mask 1";
     const char *name = matching->chain->names[choice];
-    bool ranking = matching->options->blind > 0; /* its letters are not these masks */
+    /* letters of a ranking do not stand for fixed masks */
+    bool ranking = matching->options->blind > 0;
     bool dry = choice == matching->chain->choice_count;
     label[0] = (char)('A' + choice);
     number[5] = (char)('1' + choice);

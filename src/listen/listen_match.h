@@ -1,8 +1,8 @@
-/* The masks of halo listen and the sound without one, matched in level and delay.
+/* The masks of halo listen, and the sound without a mask, matched in level and delay.
  *
- * If other stages stand beside them, masks are measured through the whole chain. The chain gets
- * matched copies. The originals are kept, since a live input is measured repeatedly,
- * and for plots.
+ * If the chain has other stages, masks are measured through the whole chain. The chain gets matched
+ * copies of the masks. The originals are kept for plots, and since a live input is measured
+ * repeatedly.
  * Threads: the control thread.
  */
 #ifndef HALO_LISTEN_MATCH_H
@@ -15,43 +15,46 @@
 
 #include <jansson.h>
 
-enum { LISTEN_MATCHED_MOST = LISTEN_CHOICES_MOST + 1 /* the dry sound */ };
+enum { LISTEN_MATCHED_MOST = LISTEN_CHOICES_MOST + 1 /* one more for the dry sound */ };
 
 struct listen_match {
     const struct listen_options *options;
-    struct region *region; /* to measure; NULL: a live input, measured later */
-    uint64_t frames;       /* of it that are heard; 0: it loops without end */
+    struct region *region; /* region to measure; NULL: a live input, which is measured later */
+    uint64_t frames;       /* frames of the region that are heard; 0: it loops without end */
     uint32_t rate;
     const struct live_chain *chain;
-    struct live_chain measured[LISTEN_MATCHED_MOST]; /* copies of it with one mask, to measure */
-    size_t count; /* the choices, and the dry sound as the last */
+    /* copies of `chain` with one mask each, to measure */
+    struct live_chain measured[LISTEN_MATCHED_MOST];
+    size_t count; /* number of choices, with the dry sound as the last */
     struct mask *originals[LISTEN_MATCHED_MOST];
     struct level_match matches[LISTEN_MATCHED_MOST];
 };
 
 void listen_match_free(struct listen_match *matching);
 
-/* The `adapt` of struct live_chain_request; `context` is the struct listen_match. Notes the result.
- * Errors: those of level_match_measure, memory. */
+/* Matches masks: the `adapt` of struct live_chain_request. `context` is the struct listen_match.
+ * Prints the result as notes. Errors: those of level_match_measure, memory. */
 MUST_CHECK enum status listen_match_adapt(void *context, struct mask **masks, size_t count);
 
-/* Measure a live input; *changed: the gains differ. Too quiet an input changes nothing. Errors:
- * memory. */
+/* Measures a live input. *changed: the gains have changed. If the input is too quiet, nothing
+ * changes. Errors: memory. */
 MUST_CHECK enum status listen_match_measure(struct listen_match *matching,
                                             const struct mask_levels_sound *sound, bool *changed);
 
-/* A matched copy of a choice. Errors: memory. */
+/* Makes a matched copy of a choice. Errors: memory. */
 MUST_CHECK enum status listen_match_mask(const struct listen_match *matching, size_t choice,
                                          struct mask **mask);
 
-/* "B: -3.2 dB, 12.4 ms later, aligned (hall.wav)", "dry: ..."; without names in a blind ranking. */
+/* Writes "B: -3.2 dB, 12.4 ms later, aligned (hall.wav)" or "dry: ...". In a blind ranking names
+ * are left out. */
 void listen_match_describe(const struct listen_match *matching, size_t choice, char *text,
                            size_t size);
 
-/* All of them on a screen, which has covered what was noted. */
+/* Shows all matches as messages of the view, which has covered the notes. */
 void listen_match_show(const struct listen_match *matching, struct view *view);
 
-/* The matches of the masks; and that of the dry sound, null if it is not matched. */
+/* JSON of the matches of the masks, and of the dry sound's match. The latter is null if it is not
+ * matched. */
 json_t *listen_match_json(const struct listen_match *matching);
 json_t *listen_match_dry_json(const struct listen_match *matching);
 

@@ -136,7 +136,7 @@ static enum status check_test(const struct listen_options *options)
     return STATUS_OK;
 }
 
-/* All are checked, also after one that was changed. */
+/* Checks all logs, even after one is found to be changed. */
 static enum status verify(const struct string_list *logs, bool json)
 {
     enum status status = STATUS_OK;

@@ -6,33 +6,34 @@
 #include "live/session/play_options.h"
 #include "sound/region.h"
 
-enum { LISTEN_CHOICES_MOST = 9 }; /* A to I, keys 1 to 9 */
+enum { LISTEN_CHOICES_MOST = 9 }; /* choices A to I, keys 1 to 9 */
 
 struct listen_options {
     struct play_options play;
     struct string_list arguments;
-    const char *sound; /* the first of them; NULL: the device's input */
+    const char *sound; /* the first argument; NULL: the device's input */
     bool live_input;
-    double from, to; /* seconds; `to` 0: the end */
+    double from, to; /* seconds; `to` 0: to the end */
     enum level_match_by by;
     bool align;
-    const char *to_file; /* NULL: none; so are the others */
-    const char *script;
-    size_t abx;   /* trials; 0: no such test */
-    size_t blind; /* trials; 0: no such test */
+    const char *to_file; /* file to write, instead of playing; NULL: none */
+    const char *script;  /* switches of the file; NULL: none */
+    size_t abx;          /* number of trials; 0: no ABX test */
+    size_t blind;        /* number of trials; 0: no blind ranking */
     bool feedback;
-    const char *log;
-    const char *resume; /* a log */
-    const char *listener;
+    const char *log;      /* path of the test's log; NULL: none */
+    const char *resume;   /* path of the log of a test to go on with; NULL: none */
+    const char *listener; /* name of the listener; NULL: none */
     bool verify;
 };
 
 extern const struct command command_listen;
 
-/* The number of masks to choose from. */
+/* Number of masks to choose from. */
 size_t listen_options_choices(const struct listen_options *options);
 
-/* The region of the sound, at that rate; 0: its own. Errors: those of region_open; --layout. */
+/* Opens the region of the sound, at `rate`; 0: the sound's own. Errors: those of region_open;
+ * --layout. */
 MUST_CHECK enum status listen_options_open_region(const struct listen_options *options,
                                                   uint32_t rate, struct region **region);
 
@@ -41,9 +42,8 @@ static inline bool listen_options_test(const struct listen_options *options)
     return options->abx > 0 || options->blind > 0;
 }
 
-/* halo listen to a sound file instead of a device. */
-/* Write one pass of the region, or the requested seconds, with the script's switches at their exact
- * frames. Errors: those of sound, masks and file. */
+/* Listens to a file instead of a device. Writes one pass of the region, or the requested seconds,
+ * with the script's switches at their exact frames. Errors: those of sound, masks and file. */
 MUST_CHECK enum status listen_to_file(const struct listen_options *options);
 
 /* The switches of halo listen --script: "0:A 5s:B 8s:dry". */
@@ -54,12 +54,12 @@ struct listen_script {
     bool has_dry; /* some switch is to the dry sound */
     struct script_switch {
         double seconds;
-        size_t choice; /* from 0; as many as there are: the dry sound */
+        size_t choice; /* from 0; the number of masks stands for the dry sound */
     } switches[LISTEN_SCRIPT_MOST];
 };
 
-/* For choices A, B, ... (or a, 1, ...) and dry; times ascend by `apart` seconds or more. Errors:
- * usage. */
+/* Parses a script for choices A, B, ... (or a, 1, ...) and dry. Times must ascend by `apart`
+ * seconds or more. Errors: usage. */
 MUST_CHECK enum status listen_script_parse(const char *text, size_t choices, double apart,
                                            struct listen_script *script);
 

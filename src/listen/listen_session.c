@@ -12,14 +12,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- what is shown ---- */
+/* ---- display ---- */
 
 enum { PICTURE_WIDTH = 78, PICTURE_HEIGHT = 14, LINES_MOST = PICTURE_HEIGHT + 16 };
 
-/* The size of a plot beside the question and its keys, or masks and levels. False: no room. */
+/* Size of a plot that leaves room for the question and its keys, or for masks and levels. Returns
+ * false if there is too little room. */
 static bool fit_picture(const struct listen_session *session, size_t *width, size_t *height)
 {
-    enum { BESIDE = 9, MARGIN = 2 }; /* rows and columns */
+    enum { BESIDE = 9, MARGIN = 2 }; /* rows and columns for other text */
     const int rows = view_rows(session->stream.view) - BESIDE;
     const int columns = view_columns(session->stream.view) - MARGIN;
     *height = rows < PICTURE_HEIGHT ? (size_t)(rows > 0 ? rows : 0) : PICTURE_HEIGHT;
@@ -59,10 +60,10 @@ static void show_picture(struct listen_session *session, bool shown)
     else if (draw(session) != STATUS_OK)
         session->picture = NULL;
     for (char *end = session->picture; end && (end = strchr(end, '\n')); end++)
-        *end = '\0'; /* lines become separate texts */
+        *end = '\0'; /* the lines become separate texts */
 }
 
-/* The screen may have another size now. */
+/* Draws the plot again if the size of the screen has changed. */
 static void keep_picture_whole(struct listen_session *session)
 {
     size_t width, height;
@@ -78,7 +79,7 @@ static void put_time(char *text, size_t size, uint64_t frame, uint32_t rate)
     snprintf(text, size, "%u:%04.1f", minutes, seconds - 60 * minutes);
 }
 
-/* "voice.wav 0:03.2/0:05.0" */
+/* Writes text such as "voice.wav 0:03.2/0:05.0". */
 static void put_place(const struct listen_session *session, char *text, size_t size)
 {
     char at[32], to[32];
@@ -105,7 +106,7 @@ static struct live_status make_status(struct listen_session *session, const char
 {
     struct live_status status = stream_session_status(&session->stream, "halo listen");
     const struct stream_request *wanted = &session->stream.next[STREAM_SWITCH];
-    if (wanted->is_asked) { /* about to sound */
+    if (wanted->is_asked) { /* the choice will sound soon */
         status.chosen = (wanted->choice + 1) % (session->stream.chain.choice_count + 1);
         status.switching = true;
     }
@@ -129,7 +130,7 @@ static void show(struct stream_session *stream)
     struct live_status status = make_status(session, lines);
     if (session->player) {
         put_place(session, place, sizeof place);
-        status.place = place; /* not a line, which would be news all the time */
+        status.place = place; /* not a line: a screen reader would read each change */
         if (session->options->play.json)
             lines[status.line_count++] = place;
     }
@@ -173,11 +174,12 @@ static enum status report_session(struct listen_session *session)
     return STATUS_OK;
 }
 
-enum { TICK = 25 };                               /* ms between updates */
-static const double AHEAD = 2, TAIL_MEASURED = 2; /* seconds: to read ahead; of a mask's tail */
-static const double STEP = 1, PAGE = 10;          /* seconds of a seek */
+enum { TICK = 25 }; /* ms between updates */
+/* seconds to read ahead; seconds of a mask's tail that are measured */
+static const double AHEAD = 2, TAIL_MEASURED = 2;
+static const double STEP = 1, PAGE = 10; /* seconds that keys seek */
 
-/* ---- sound and device at one rate ---- */
+/* ---- opening sound and device, with one rate ---- */
 
 static enum status open_region(struct listen_session *session, uint32_t rate)
 {
@@ -194,7 +196,8 @@ static bool has_pipe(const struct listen_session *session)
            (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode));
 }
 
-/* The device uses the sound's rate if it can; otherwise the sound is resampled. */
+/* Opens the sound and the device. The device gets the sound's rate if it can; otherwise the sound
+ * is resampled. */
 static enum status open_ends(struct listen_session *session)
 {
     const struct listen_options *options = session->options;
@@ -203,7 +206,7 @@ static enum status open_ends(struct listen_session *session)
         return options->sound ? open_region(session, session->stream.info.rate) : STATUS_OK;
     }
     TRY(open_region(session, options->play.device.rate));
-    char reason[300]; /* not shown: any rate will do */
+    char reason[300]; /* the failure is not displayed, since another rate is tried */
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
     uint32_t rate = session->region->format.rate;
     enum status status = stream_session_open_device(&session->stream, rate, 0);
@@ -218,7 +221,7 @@ static enum status open_ends(struct listen_session *session)
     return open_region(session, session->stream.info.rate);
 }
 
-/* ---- chain, player and step ---- */
+/* ---- making chain, player and step ---- */
 
 static enum status make_chain(struct listen_session *session, size_t channels,
                               struct live_chain *chain)
@@ -245,7 +248,7 @@ static enum status make_player(struct listen_session *session)
     if (!session->region)
         return STATUS_OK;
     enum status status = player_open(session->region, AHEAD, &session->player);
-    session->region = NULL; /* the player's */
+    session->region = NULL; /* the player owns it */
     return status;
 }
 
@@ -277,9 +280,9 @@ static enum status make_live(struct listen_session *session)
     return make_source(session);
 }
 
-/* ---- the device has another rate ---- */
+/* ---- when the device's rate changes ---- */
 
-/* The player of the old rate gives its place; *seconds is where it was. */
+/* Opens the sound at the new rate, in place of the player. *seconds: where the player was. */
 static enum status open_sound(struct listen_session *session, double *seconds)
 {
     uint32_t before = session->stream.chain.request.format.rate;
@@ -291,7 +294,8 @@ static enum status open_sound(struct listen_session *session, double *seconds)
     return open_region(session, session->stream.info.rate);
 }
 
-/* What belongs to the old rate alone; the chain goes on being shown until another one is there. */
+/* Frees what fits only the old rate. The chain stays until there is a new one, since it is
+ * displayed. */
 static void free_old(struct listen_session *session)
 {
     listen_source_free(&session->source);
@@ -300,7 +304,7 @@ static void free_old(struct listen_session *session)
     show_picture(session, false);
 }
 
-/* Sound and chain of the device's rate. On failure the chain may be freed. */
+/* Makes sound, chain and player for the device's rate. On failure the caller frees the chain. */
 static enum status make_new(struct listen_session *session, struct live_chain *chain,
                             double *seconds)
 {
@@ -309,7 +313,7 @@ static enum status make_new(struct listen_session *session, struct live_chain *c
     return make_player(session);
 }
 
-/* On failure the session's chain stays. */
+/* Replaces the chain. On failure the session keeps its chain. */
 static enum status exchange_chain(struct listen_session *session, double *seconds)
 {
     struct stream_session *stream = &session->stream;
@@ -326,7 +330,8 @@ static enum status exchange_chain(struct listen_session *session, double *second
     return stream_session_exchange(stream, &chain, &settings);
 }
 
-/* On failure the old masks stay with the old chain, for the report. */
+/* Makes all again for a new rate. On failure the old masks stay with the old chain, for the
+ * report. */
 static enum status make_again(struct listen_session *session)
 {
     struct listen_match old = session->matching;
@@ -371,9 +376,9 @@ static enum status follow_device(struct listen_session *session)
     return STATUS_OK;
 }
 
-/* ---- up and down ---- */
+/* ---- start and end ---- */
 
-/* The commitment is shown before the first sound. */
+/* Starts the stream. The commitment is shown before the first sound. */
 static enum status begin(struct listen_session *session)
 {
     const struct play_options *play = &session->options->play;
@@ -387,7 +392,8 @@ static enum status begin(struct listen_session *session)
     if (stream->blind) {
         TRY(listen_switch_settle(session, listen_trial_choice(session)));
         TRY(listen_trial_commit(session));
-        if (!play->json) /* stays in the terminal, beside the key at the end */
+        /* as a note, it stays in the terminal, above the key that is printed at the end */
+        if (!play->json)
             note("SHA-256 of key, choices and settings: %s", session->trial.test->key.commitment);
     }
     TRY(view_open(play_options_view(play), play->interval, &stream->view));
@@ -443,7 +449,7 @@ static void seek(struct listen_session *session, double seconds)
     player_seek(session->player, (uint64_t)llround(fmax(0, at)));
 }
 
-/* False: not a key that seeks. */
+/* Handles the keys that seek. Returns false for other keys. */
 static bool seek_by_key(struct listen_session *session, int key)
 {
     static const struct {
@@ -462,8 +468,8 @@ static bool seek_by_key(struct listen_session *session, int key)
     return false;
 }
 
-/* The dry sound as a choice: 0, and space, which also goes back. False: not such a key, or there
- * are no choices. */
+/* Handles the keys for the dry sound: 0 chooses it; space chooses it or goes back. Returns false
+ * for other keys, or if there are no choices. */
 static bool choose_dry_by_key(struct listen_session *session, int key)
 {
     const struct live_chain *chain = &session->stream.chain;
@@ -484,7 +490,8 @@ static void handle_key(struct stream_session *stream, int key)
     if (stream->leaving || listen_trial_key(session, key) || seek_by_key(session, key) ||
         choose_dry_by_key(session, key) || stream_session_key(stream, key))
         return;
-    if (key == 'p' && session->options->blind > 0) /* its letters are not these masks */
+    /* letters of a ranking do not stand for fixed masks */
+    if (key == 'p' && session->options->blind > 0)
         view_message(stream->view, "no plot in a blind ranking");
     else if (key == 'p')
         show_picture(session, !session->picture);
@@ -498,7 +505,7 @@ static void handle_key(struct stream_session *stream, int key)
     listen_switch_to(session, choice);
 }
 
-/* What was heard before a key counts. */
+/* Logs what was heard before the keys are handled, so that it counts. */
 static void before_keys(struct stream_session *stream)
 {
     struct listen_session *session = (struct listen_session *)stream;

@@ -6,15 +6,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { TRIES_MOST = 1 << 20 /* blocks to prepare a switch */ };
+enum { TRIES_MOST = 1 << 20 /* blocks that a switch may take to prepare */ };
 
-static const double MEASURE_EVERY = 2; /* seconds */
+static const double MEASURE_EVERY = 2; /* seconds between measurements of a live input */
 
-/* Seconds of a test's switch: of the delay, of the pause, and of it for what is left of the old
- * choice in the stages after the masks. */
+/* Seconds, for a test's switch: longest delay, shortest pause, and the longest part of the pause
+ * for tails of stages after the masks. */
 static const double DELAY_MOST = 4, PAUSE_LEAST = 0.01, TAIL_MOST = 0.5;
 
-/* ---- the input ---- */
+/* ---- the input of the step ---- */
 
 enum { CHUNK = 64 /* frames */, TAP = 1 << 17 /* frames queued */ };
 
@@ -62,7 +62,8 @@ void listen_source_update(struct listen_source *source)
 {
     float chunk[CHUNK * LIVE_CHANNELS_MOST];
     size_t got, capacity = source->recent.frames;
-    if (capacity == 0) /* a player's, or freed because a rate could not be followed */
+    /* `recent` belongs to a live input only, and is freed if a change of rate failed */
+    if (capacity == 0)
         return;
     do {
         size_t at = (size_t)(source->taken % capacity);
@@ -72,7 +73,7 @@ void listen_source_update(struct listen_source *source)
     } while (got > 0);
 }
 
-/* The last frames of the input. False: not enough yet. */
+/* Copies the last frames of the input. Returns false if there are too few yet. */
 static bool listen_source_recent(const struct listen_source *source, struct block *block)
 {
     size_t capacity = source->recent.frames;
@@ -118,7 +119,8 @@ static size_t switch_at_once(struct listen_session *session, size_t slot,
     return blocks;
 }
 
-/* After silence of the longest mask's length, since switches are prepared from history. */
+/* Finds how many blocks the slowest switch takes. Before, runs silence as long as the longest mask,
+ * since switches are prepared from the history. */
 static size_t learn_longest(struct listen_session *session, const struct block *silence,
                             struct block *nowhere)
 {
@@ -132,7 +134,7 @@ static size_t learn_longest(struct listen_session *session, const struct block *
     return longest;
 }
 
-/* The tail of the stages after the masks; *unknown: it may be longer. */
+/* Frames of tail of the stages after the masks. *unknown: it may be longer. */
 static uint64_t tail_after_masks(const struct live_chain *chain, bool *unknown)
 {
     uint64_t tail = 0;
@@ -145,7 +147,8 @@ static uint64_t tail_after_masks(const struct live_chain *chain, bool *unknown)
     return tail;
 }
 
-/* Twice what arming the slowest mask takes has to pass before the pause. */
+/* Sets the times of the gap. Before the pause, at least twice the time must pass that the slowest
+ * mask needs to be prepared. */
 static void set_gap(struct listen_session *session, size_t longest)
 {
     const struct live_chain *chain = &session->stream.chain;
@@ -185,7 +188,7 @@ end:
     return status;
 }
 
-/* ---- in the stream ---- */
+/* ---- switches ---- */
 
 void listen_switch_to(struct listen_session *session, size_t choice)
 {
@@ -193,7 +196,7 @@ void listen_switch_to(struct listen_session *session, size_t choice)
                        NULL);
 }
 
-/* A mask that sounds already is switched to as another one. */
+/* Switches in a test. If the mask already sounds, switches to its second copy. */
 static void ask_through_gap(struct listen_session *session, size_t slot)
 {
     struct choices *choices = session->stream.chain.choices;
@@ -221,7 +224,7 @@ static void ask(struct listen_session *session)
         choices_ask(session->stream.chain.choices, slot, 0, &session->stream.way);
 }
 
-/* Not on the screen, where it could tell what was switched to. */
+/* Logs a switch that was late. It is not displayed: that could reveal what was switched to. */
 static void log_late_switch(struct listen_session *session)
 {
     uint64_t late = atomic_load(&session->gap.late);
@@ -233,8 +236,8 @@ static void log_late_switch(struct listen_session *session)
         listen_trial_log_late_switch(session, by);
 }
 
-/* The sounding mask comes last: nothing can be replaced while it fades, and in a test that waits
- * for the switch at the start of the trial. */
+/* Replaces all masks by matched copies. The sounding mask is the last: while it fades, no other can
+ * be replaced. In a test, it changes at the switch that starts the trial. */
 static enum status replace_masks(struct listen_session *session)
 {
     struct choices *choices = session->stream.chain.choices;
@@ -274,7 +277,7 @@ static void measure(struct listen_session *session)
     }
 }
 
-/* A live input is measured periodically, in a test only before each trial. */
+/* Measures a live input periodically; in a test only before each trial. */
 static void follow_input(struct listen_session *session)
 {
     struct listen_trial *trial = &session->trial;

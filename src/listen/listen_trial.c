@@ -1,5 +1,4 @@
-/* What the log of a blind test says of the session: what was compared, how, on what, and how the
- * stream went. */
+/* A blind test of halo listen: its log, its keys and its lines on the screen. */
 #include "base/build_info.h"
 #include "base/files_read.h"
 #include "base/json_text.h"
@@ -13,17 +12,17 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- the log: what was compared, how, on what, and how the stream went ---- */
+/* ---- the log: choices, settings, session, interruptions ---- */
 
-/* ---- what was compared ---- */
+/* ---- choices and settings ---- */
 
-/* Hundredths of dB, which no processor rounds differently. */
+/* A level in dB, rounded to 0.01 dB, so that all processors give the same value. */
 static json_t *decibels(double db)
 {
     return isfinite(db) ? json_real(round(db * 100) / 100) : json_null();
 }
 
-/* `level`: LUFS or dBFS RMS as matched, by --match. */
+/* `level` is the loudness with gain_db: LUFS, or dBFS RMS, as --match asks. */
 static json_t *choices_json(const struct listen_session *session)
 {
     const struct listen_match *matching = &session->matching;
@@ -52,7 +51,7 @@ static void add_file(void *files, const char *path)
     json_decref(name);
 }
 
-/* Sound, masks, and what else the stages read. */
+/* Digests of the files that were read: sound, masks, and files of other stages. */
 static json_t *files_json(void)
 {
     json_t *files = json_object();
@@ -70,7 +69,7 @@ static json_t *stages_json(const struct listen_session *session)
     return array;
 }
 
-/* "1.000 s to 5.000 s" */
+/* Writes text such as "1.000 s to 5.000 s". */
 static json_t *region_json(const struct listen_session *session)
 {
     char text[64];
@@ -96,7 +95,7 @@ static json_t *settings_json(const struct listen_session *session)
                      files_json());
 }
 
-/* What may be another one when the test goes on. */
+/* Facts that may change when a test is continued. */
 static json_t *session_json(const struct listen_session *session)
 {
     char date[32] = "";
@@ -111,9 +110,9 @@ static json_t *session_json(const struct listen_session *session)
                      "period", (json_int_t)(info->period ? info->period : info->block));
 }
 
-/* ---- a test that goes on ---- */
+/* ---- a test that is continued ---- */
 
-/* Takes test and log of --resume. */
+/* Takes over the test and the log of --resume. */
 static enum status take(struct listen_session *session, struct trial_replay *replay)
 {
     const struct listen_options *options = session->options;
@@ -155,7 +154,7 @@ static bool is_same(const json_t *one, const json_t *other)
     return same;
 }
 
-/* Choices and settings are those of the log. */
+/* Checks that choices and settings are those of the log. */
 static enum status compare(const struct listen_session *session, const json_t *about)
 {
     const json_t *before = session->trial.resumed;
@@ -177,7 +176,7 @@ static enum status compare(const struct listen_session *session, const json_t *a
     return STATUS_OK;
 }
 
-/* ---- the test ---- */
+/* ---- logging the test ---- */
 
 static enum status begin(struct listen_session *session, json_t *about)
 {
@@ -203,7 +202,7 @@ enum status listen_trial_commit(struct listen_session *session)
     return status;
 }
 
-/* A live input is matched before each trial. */
+/* Logs the gains of a live input, which is matched before each trial. */
 static void log_match(struct listen_session *session, double now)
 {
     json_t *gains = json_array();
@@ -281,7 +280,7 @@ static void listen_trial_log_end(struct listen_session *session)
     trial->outages = trial->late_switches = NULL;
 }
 
-enum { HEAD_SHOWN = 16 /* digits in a message */ };
+enum { HEAD_SHOWN = 16 /* digits of the head in a message */ };
 
 static const char early[] = "stop the test early? y: yes, any other key: no";
 
@@ -296,7 +295,7 @@ size_t listen_trial_choice(const struct listen_session *session)
     return trial_choice(session->trial.test, session->trial.selected);
 }
 
-/* ---- up and down ---- */
+/* ---- opening and closing ---- */
 
 enum status listen_trial_open(struct listen_session *session)
 {
@@ -316,7 +315,7 @@ enum status listen_trial_open(struct listen_session *session)
     snprintf(trial->keys, sizeof trial->keys,
              "a-%c listen  1-5 rate  Enter confirm  q stop  arrows seek  [ ] gain  m mute",
              (char)('a' + listen_options_choices(options) - 1));
-    /* Fail now rather than after the test. */
+    /* fail now rather than after the test */
     return options->log ? trial_log_try(options->log, options->play.force) : STATUS_OK;
 }
 
@@ -330,7 +329,7 @@ void listen_trial_close(struct listen_session *session)
     session->trial = (struct listen_trial){0};
 }
 
-/* ---- the listener's keys ---- */
+/* ---- keys ---- */
 
 static double now(const struct listen_session *session)
 {
@@ -376,7 +375,7 @@ void listen_trial_update(struct listen_session *session)
     }
 }
 
-/* The next trial, or the end. */
+/* Confirms the current trial and starts the next one, or ends the test. */
 static void confirm(struct listen_session *session)
 {
     struct trial *test = session->trial.test;
@@ -389,7 +388,7 @@ static void confirm(struct listen_session *session)
                      session->options->abx ? "no answer yet" : "not all are rated yet");
         return;
     }
-    if (trial_log_failed(session->trial.log)) { /* its error is printed at the end */
+    if (trial_log_failed(session->trial.log)) { /* the error is printed at the end */
         stream_session_leave(&session->stream);
         return;
     }
@@ -403,7 +402,7 @@ static void confirm(struct listen_session *session)
     listen_trial_go_on(session);
 }
 
-/* The sounds of the trial that were not heard; "": all were. */
+/* Names of the trial's sounds that were not heard yet; "": all were heard. */
 static const char *unheard(const struct trial *test)
 {
     static const char *const names[] = {"A, B, X", "B, X", "A, X", "X", "A, B", "B", "A", ""};
@@ -419,7 +418,7 @@ static void answer(struct listen_session *session, enum abx_sound said)
 
 static bool abx_key(struct listen_session *session, int key)
 {
-    static const char listening[] = "abxABX"; /* Caps Lock changes nothing */
+    static const char listening[] = "abxABX"; /* Caps Lock has no effect */
     const char *found = key > 0 && key < 128 ? strchr(listening, key) : NULL;
     if (found)
         select_sound(session, (size_t)(found - listening) % 3);
@@ -479,9 +478,10 @@ void listen_trial_stop(struct listen_session *session)
     stream_session_leave(&session->stream);
 }
 
-/* ---- what is shown ---- */
+/* ---- display ---- */
 
-/* "hall.wav  -3.2 dB, 12.4 ms later, aligned"; on a narrow screen the name alone. */
+/* Writes text such as "hall.wav  -3.2 dB, 12.4 ms later, aligned"; on a narrow screen only the
+ * name. */
 static void describe_choice(const struct listen_session *session, size_t choice, char *text,
                             size_t size)
 {
@@ -498,7 +498,7 @@ static void describe_choice(const struct listen_session *session, size_t choice,
     snprintf(text, size, "%s%s%s", name, *gain ? "  " : "", gain);
 }
 
-/* Fits beside the trial's number on a screen of 30 columns. */
+/* The question of an ABX trial. It fits beside the trial's number on a screen of 30 columns. */
 static void ask_abx(const struct trial *test, char *text, size_t size)
 {
     enum abx_sound said = trial_abx_said(test);
@@ -510,7 +510,7 @@ static void ask_abx(const struct trial *test, char *text, size_t size)
         snprintf(text, size, "is X A or B?");
 }
 
-/* Marks what plays; nothing is marked during a switch. */
+/* Marks the sound that plays. During a switch nothing is marked. */
 static char mark_of(const struct listen_trial *trial, size_t sound)
 {
     return trial->selected == sound && !trial->coming ? '>' : ' ';
@@ -533,7 +533,7 @@ static size_t abx_lines(struct listen_session *session)
     return 4;
 }
 
-/* ">A:4  B:-": B is not rated yet. */
+/* Lines such as ">A:4  B:-", where B is not rated yet. */
 static size_t ranking_lines(struct listen_session *session)
 {
     struct listen_trial *trial = &session->trial;
@@ -550,8 +550,8 @@ static size_t ranking_lines(struct listen_session *session)
     return 2;
 }
 
-/* In as many lines as it takes. Each but the last ends with dots, which also mark what a screen
- * with few rows leaves out. */
+/* Adds lines with the log's head, as many as needed. Each but the last ends with dots. If a screen
+ * with few rows leaves lines out, the dots show it. */
 static size_t head_lines(struct listen_trial *trial, size_t count, int columns)
 {
     enum { BESIDE = 7 /* the word, a margin on each side */, DOTS = 3 };
@@ -568,7 +568,7 @@ static size_t head_lines(struct listen_trial *trial, size_t count, int columns)
     return count;
 }
 
-/* The head is no news that is to be read out. */
+/* The head is not among the questions, so that a screen reader does not read it. */
 size_t listen_trial_lines(struct listen_session *session, const char **lines, size_t *questions)
 {
     struct listen_trial *trial = &session->trial;
@@ -587,7 +587,7 @@ size_t listen_trial_lines(struct listen_session *session, const char **lines, si
     return count;
 }
 
-/* ---- at the end ---- */
+/* ---- the end of the test ---- */
 
 static enum status print_json(const struct listen_trial *trial, const struct trial_key *key)
 {

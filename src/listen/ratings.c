@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The sum of squares, which grows with the statistic: the sum of all is fixed. */
+/* Sum of squares of the sums. It grows with the statistic, since the sum of all sums is fixed. */
 static inline uint64_t ratings_spread(const uint32_t *sums, size_t things)
 {
     uint64_t spread = 0;
@@ -21,19 +21,20 @@ static inline uint64_t ratings_spread(const uint32_t *sums, size_t things)
 
 enum { SLOTS = 1 << 18, SETS_MOST = SLOTS / 2, STEPS_MOST = 20000000 };
 
-/* Sums in order, packed into one number but for the last one, which follows from the others. */
+/* Sums of the things in ascending order, packed into one number. The last sum is left out, since it
+ * follows from the others. */
 struct set {
     uint64_t sums;
-    double weight; /* 0: the slot is free */
+    double weight; /* share of the orders that lead to these sums; 0: the slot is free */
 };
 
 struct sets {
     size_t things;
-    unsigned bits; /* of a packed sum */
+    unsigned bits; /* bits of a packed sum */
     struct set *slots;
-    uint32_t *used; /* slots that are not free */
+    uint32_t *used; /* indices of the slots in use */
     size_t used_count;
-    struct set *list; /* of the trials before */
+    struct set *list; /* sets of the previous trials */
     size_t listed;
     size_t steps;
 };
@@ -57,7 +58,7 @@ static uint64_t pack(const struct sets *sets, uint32_t *sums)
     return packed;
 }
 
-/* `total`: of all sums. */
+/* `total`: sum of all sums. */
 static void unpack(const struct sets *sets, uint64_t packed, uint32_t total, uint32_t *sums)
 {
     const uint64_t mask = (UINT64_C(1) << sets->bits) - 1;
@@ -93,7 +94,7 @@ static void list(struct sets *sets)
     }
 }
 
-/* The next order of the values; false: that was the last one (Narayana's algorithm). */
+/* Makes the next order of the values. Returns false after the last one (Narayana's algorithm). */
 static bool next_order(uint32_t *values, size_t count)
 {
     size_t i = count - 1, j = count - 1;
@@ -124,7 +125,7 @@ static size_t count_orders(const uint32_t *sorted, size_t count)
     return orders;
 }
 
-/* One more trial, to sets that add up to `total`. */
+/* Adds a trial with all orders of `row`. `total`: sum of all sums before it. */
 static bool add_trial(struct sets *sets, uint32_t *row, uint32_t total)
 {
     sort(row, sets->things);
@@ -154,7 +155,7 @@ static bool add_up(struct sets *sets, const unsigned char *ranks, size_t trials,
         for (size_t i = 0; i < sets->things; i++)
             row[i] = ranks[t * sets->things + i];
         bool added = true;
-        if (t == 0) /* in one order: that of the things, which are alike */
+        if (t == 0) /* the first trial needs only one order: the things are still alike */
             sets->list[sets->listed++] = (struct set){pack(sets, row), 1};
         else
             added = add_trial(sets, row, total);
@@ -171,7 +172,8 @@ static bool add_up(struct sets *sets, const unsigned char *ranks, size_t trials,
     return true;
 }
 
-/* A spread of `least` or more. Ranks count from 0, doubled. False: too many sets, or no memory. */
+/* Probability of a spread of `least` or more. Ranks count from 0 and are doubled. Returns false if
+ * there are too many sets, or no memory. */
 static bool ratings_exact(const unsigned char *ranks, size_t trials, size_t things, uint64_t least,
                           double *probability)
 {
@@ -191,7 +193,7 @@ static bool ratings_exact(const unsigned char *ranks, size_t trials, size_t thin
 
 static const double confidence = 0.95;
 
-/* The probability that |t| is below `t`, with `freedom` degrees (26.7.3 and 26.7.4). */
+/* Probability that |t| is below `t`, with `freedom` degrees of freedom (26.7.3 and 26.7.4). */
 static double student_within(double t, size_t freedom)
 {
     double angle = atan(t / sqrt((double)freedom)), cosine = cos(angle);
@@ -207,7 +209,7 @@ static double student_within(double t, size_t freedom)
 
 static double student_limit(size_t freedom)
 {
-    double low = 0, high = 16; /* one degree of freedom: 12.7 */
+    double low = 0, high = 16; /* with one degree of freedom the result is 12.7 */
     for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
         if (student_within(middle, freedom) < confidence)
@@ -218,7 +220,7 @@ static double student_limit(size_t freedom)
     return high;
 }
 
-/* The probability of `x` or more, with `freedom` degrees (26.4.4 and 26.4.5). */
+/* Probability of `x` or more, with `freedom` degrees of freedom (26.4.4 and 26.4.5). */
 static double chi_square_above(double x, size_t freedom)
 {
     double half = x / 2, sum = freedom % 2 ? erfc(sqrt(half)) : 0;
@@ -248,7 +250,8 @@ struct ratings_mean ratings_mean(const unsigned char *ratings, size_t trials, si
                                  fmin(mean + margin, RATING_MOST)};
 }
 
-/* Twice its rank in the row, from 0, ties sharing theirs; *equal: ties, with itself. */
+/* Twice the rank of a thing in its row, from 0; ties get their mean rank. *equal: number of equal
+ * values, with its own. */
 static unsigned rank_in(const unsigned char *row, size_t things, size_t thing, size_t *equal)
 {
     size_t below = 0;
@@ -260,7 +263,8 @@ static unsigned rank_in(const unsigned char *row, size_t things, size_t thing, s
     return (unsigned)(2 * below + *equal - 1);
 }
 
-/* How often the statistic is `least` or more if each trial's ratings come in random orders. */
+/* Probability that the statistic is `least` or more, estimated with random orders of each trial's
+ * ratings. */
 static double permute(const unsigned char *ranks, size_t trials, size_t things, uint64_t least)
 {
     uint64_t counter = RATINGS_SEED;
@@ -279,7 +283,7 @@ static double permute(const unsigned char *ranks, size_t trials, size_t things, 
         }
         reached += ratings_spread(sums, things) >= least;
     }
-    return ((double)reached + 1) / (RATINGS_DRAWS + 1.0); /* with what was observed */
+    return ((double)reached + 1) / (RATINGS_DRAWS + 1.0); /* the observed orders count, too */
 }
 
 struct ratings_friedman ratings_friedman(const unsigned char *ratings, size_t trials, size_t things)
@@ -295,7 +299,7 @@ struct ratings_friedman ratings_friedman(const unsigned char *ratings, size_t tr
             if (is_small)
                 ranks[t * things + thing] = (unsigned char)rank;
             sums[thing] += rank;
-            ties += (double)(equal * equal - 1); /* over a group of t: t^3 - t */
+            ties += (double)(equal * equal - 1); /* for each group of t equal values: t^3 - t */
         }
     double scale = (double)trials * k * (k + 1) - ties / (k - 1);
     if (scale <= 0)

@@ -1,7 +1,8 @@
 /* Statistics of ratings: means, and a test whether the rated things differ.
  *
- * ratings[trial * things + thing], each RATING_LEAST to RATING_MOST. Student's t: finite sums for
- * integer degrees of freedom (Abramowitz and Stegun 1964, 26.4 and 26.7). Threads: any.
+ * ratings[trial * things + thing] is a rating from RATING_LEAST to RATING_MOST. Student's t is
+ * computed with finite sums for integer degrees of freedom (Abramowitz and Stegun 1964, 26.4 and
+ * 26.7). Threads: any.
  */
 #ifndef HALO_RATINGS_H
 #define HALO_RATINGS_H
@@ -10,25 +11,28 @@
 
 enum { RATING_LEAST = 1, RATING_MOST = 5, RATINGS_THINGS_MOST = 9 };
 
+/* Mean rating of a thing. */
 struct ratings_mean {
     double mean;
-    double low;  /* 95 % confidence interval by Student's t, within the scale. NaN: one trial, or */
-    double high; /* all ratings are equal, from which nothing follows about others */
+    /* 95 % confidence interval by Student's t, within the scale. NaN if there is one trial, or all
+     * ratings are equal: then nothing follows about other ratings. */
+    double low;
+    double high;
 };
 
-/* trials >= 1. */
+/* Needs at least one trial. */
 struct ratings_mean ratings_mean(const unsigned char *ratings, size_t trials, size_t things,
                                  size_t thing);
 
 enum ratings_method {
     RATINGS_EXACT,       /* over all orders of each trial's ratings */
-    RATINGS_PERMUTED,    /* over RATINGS_DRAWS random ones, of noise.h from RATINGS_SEED on */
-    RATINGS_APPROXIMATE, /* chi-square: of more than RATINGS_PERMUTED_MOST ratings */
+    RATINGS_PERMUTED,    /* over RATINGS_DRAWS random orders, of noise.h with RATINGS_SEED */
+    RATINGS_APPROXIMATE, /* chi-square, for more than RATINGS_PERMUTED_MOST ratings */
 };
 enum { RATINGS_DRAWS = 1000000, RATINGS_SEED = 1, RATINGS_PERMUTED_MOST = 1000 };
 
-/* Friedman's test with correction for ties. 2 to 9 things. p_value: 1 if all ratings are equal. The
- * method follows from the ratings: exact if that takes no more than a second or two. */
+/* Friedman's test with correction for ties, for 2 to 9 things. p_value is 1 if all ratings are
+ * equal. The method follows from the ratings: exact if that takes no more than a second or two. */
 struct ratings_friedman {
     double statistic;
     double p_value;

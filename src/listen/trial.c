@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Results follow from the times as they are logged. */
+/* Rounds a time to milliseconds, as it is logged. Results are computed from rounded times. */
 static double to_milliseconds(double seconds)
 {
     return round(seconds * 1000) / 1000;
@@ -15,8 +15,8 @@ static double to_milliseconds(double seconds)
 
 /* ---- the key ---- */
 
-/* 0..bound-1 for a place of a trial: the first 16 digits of the SHA-256 of "SEED TRIAL PLACE", as
- * a number, modulo bound. The remainder's unevenness is below 1e-18. */
+/* Draws a number from 0 to bound-1 for a place of a trial: the first 16 digits of the SHA-256 of
+ * "SEED TRIAL PLACE", as a number, modulo bound. The probabilities differ by less than 1e-18. */
 static size_t trial_draw(const struct trial *trial, size_t number, size_t place, size_t bound)
 {
     char text[DIGEST_TEXT + 48], digest[DIGEST_TEXT];
@@ -26,7 +26,7 @@ static size_t trial_draw(const struct trial *trial, size_t number, size_t place,
     return (size_t)(strtoull(digest, NULL, 16) % bound);
 }
 
-/* `seed` NULL: a new one. Destroy in any case. */
+/* `seed` NULL: draws a new one. Call trial_destroy in any case. */
 static enum status trial_init(struct trial *trial, const struct trial_kind *kind, size_t planned,
                               const char *seed, struct trial_log *log)
 {
@@ -55,7 +55,7 @@ void trial_destroy(struct trial *trial)
     free(trial);
 }
 
-/* Adds the digits of a pad, or takes them away again: bit by bit, modulo 2. */
+/* Combines digits with those of a pad, bit by bit, modulo 2. The same call again restores them. */
 static void seal(const char *text, const char *pad, char sealed[DIGEST_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
@@ -64,7 +64,7 @@ static void seal(const char *text, const char *pad, char sealed[DIGEST_TEXT])
     sealed[DIGEST_TEXT - 1] = '\0';
 }
 
-/* Commitment and sealed seed join the set-up. */
+/* Adds the commitment and the sealed seed to the set-up. */
 static enum status commit(struct trial_key *key, json_t *setup)
 {
     char pad[DIGEST_TEXT], sealed[DIGEST_TEXT], *text = trial_log_text(setup), *whole = NULL;
@@ -143,7 +143,7 @@ void trial_play(struct trial *trial, size_t sound, double seconds)
     trial_log_sound(trial->log, seconds, trial->answered + 1, trial->kind->sounds[sound]);
 }
 
-/* What comes next begins anew. */
+/* Resets the state of the current trial. */
 static void begin_trial(struct trial *trial)
 {
     trial->began = NAN;
@@ -213,12 +213,12 @@ struct abx_result {
     double median_seconds; /* from a trial's first sound to its answer; NaN: no answers */
 };
 
-/* The key's draws: A or B for every trial. */
+/* An ABX test. The key's draws are A or B for every trial. */
 struct trial_abx {
     struct trial trial;
     bool feedback;
-    enum abx_sound said; /* in the current trial; ABX_X: nothing yet */
-    bool was_right;      /* in the trial before */
+    enum abx_sound said; /* answer of the current trial; ABX_X: none yet */
+    bool was_right;      /* the answer of the previous trial was right */
     struct abx_result result;
 };
 
@@ -383,21 +383,22 @@ enum { NOTE_TEXT = 200 };
 
 struct ranking_score {
     struct ratings_mean rating;
-    size_t first; /* trials in which no other was rated higher */
+    size_t first; /* number of trials in which no other mask was rated higher */
 };
 
 struct ranking_result {
     size_t masks;
     struct ranking_score scores[RANKING_MASKS_MOST]; /* NaN and 0 if no trial was confirmed */
     struct ratings_friedman friedman;
-    double median_seconds; /* from a trial's first sound to its confirmation; NaN: none */
+    double median_seconds; /* from a trial's first sound to its confirmation; NaN: no trials */
 };
 
-/* The key's draws: for every trial the masks (digits from 1) under A, B, C..., comma-separated. */
+/* A ranking. The key's draws for every trial: the masks (digits from 1) under A, B, C, ... Trials
+ * are separated by commas. */
 struct trial_ranking {
     struct trial trial;
     struct ranking_result result;
-    unsigned char ratings[]; /* trial after trial, in the order of the masks */
+    unsigned char ratings[]; /* for each trial, the ratings in the order of the masks */
 };
 
 static size_t masks_of(const struct trial *trial)
@@ -405,7 +406,7 @@ static size_t masks_of(const struct trial *trial)
     return ((const struct trial_ranking *)trial)->result.masks;
 }
 
-/* Fisher-Yates shuffle; trials count from 1. */
+/* Draws the order of the masks in a trial (from 1): a Fisher-Yates shuffle. */
 static void draw_order(const struct trial *trial, size_t number, char *order)
 {
     const size_t masks = masks_of(trial);
@@ -486,7 +487,7 @@ static json_t *ranking_result_json(const struct trial *trial)
                      trial_log_number(result->median_seconds));
 }
 
-/* Masks rated higher, or equal and listed earlier. */
+/* Number of masks that were rated higher, or equally and are listed earlier. */
 static size_t place_of(const struct ranking_result *result, size_t mask)
 {
     size_t place = 0;
@@ -541,7 +542,7 @@ static bool ranking_is_complete(const struct trial *trial)
 
 static void ranking_count(struct trial *trial)
 {
-    (void)trial; /* its ratings are in their place */
+    (void)trial; /* the ratings are stored already */
 }
 
 static void ranking_forget(struct trial *trial)

@@ -1,12 +1,12 @@
 /* A blind test: ABX, or a ranking; its log, and how a log is checked.
  *
  * All draws follow from a secret seed, which comes from the system's random source before the first
- * sound. Until the test is over only trial_choice reveals them, and only to the code that switches
- * the sound: nothing else may call it, show its result or log it.
- * Every event goes to the log. The same calls with the same seed, texts and times
- * make the same log: so a log can be checked, and a test can go on (struct trial_replay).
- * Nothing here plays, shows or reads a clock: times are seconds since the start, passed in, and
- * rounded to milliseconds.
+ * sound. Until the test is over only trial_choice reveals draws. Only the code that switches the
+ * sound may call trial_choice; nothing may display or log its result.
+ * Every event goes to the log. The same calls with the same seed, texts and times make the same
+ * log. So a log can be checked, and a test can be continued (struct trial_replay).
+ * Nothing here plays, displays or reads a clock: times are passed in. They are seconds since the
+ * start and are rounded to milliseconds.
  * Threads: one. Not real-time.
  */
 #ifndef HALO_TRIAL_H
@@ -27,131 +27,134 @@
  *
  *   the first record: test, trials, ..., choices, settings, ..., commitment, sealed_seed
  *   events      one a line: time, trial (from 1), event and its details: listen (the first sound of
- *               a trial, or the same again), switch (another sound), answer, rate, confirm, level,
- *               resume, outages (before the end: late and lost blocks and missed frames of each
- *               trial, and late switches, whose pause was longer by `seconds`)
+ *               a trial, or the same sound again), switch (another sound), answer, rate, confirm,
+ *               level, resume, outages (before the end: late and lost blocks and missed frames of
+ *               each trial, and late switches, whose pause was longer by `seconds`)
  *   end         time, answered, stopped_early, key (draws and seed), result
  *
- * Each record has `hash`: the SHA-256 of the hash before it and the record's text without `hash`
- * (trial_log_text); for the first record, of its text alone. The last hash is the log's head: it
- * changes if anything before it does.
- * A record replaces the end of the file ("]}") by itself and that end. If the program was
- * killed meanwhile, or the disk full, the records before it can be read.
+ * Each record has a `hash`. It is the SHA-256 of the previous record's hash and this record's text
+ * without `hash` (trial_log_text); for the first record, of its text alone. The last hash is the
+ * log's head: it changes if anything before it changes.
+ * A new record is written over the end of the file ("]}"), and the end after it. If the program is
+ * killed meanwhile, or the disk is full, the earlier records can be read.
  */
 struct trial_log;
 
-/* Errors: memory. */
 MUST_CHECK enum status trial_log_create(struct trial_log **log);
 void trial_log_destroy(struct trial_log *log);
 
-/* Whether trial_log_open could write there now. Errors: the same. */
+/* Checks whether trial_log_open could write there now. Errors: those of trial_log_open. */
 MUST_CHECK enum status trial_log_try(const char *path, bool force);
 
-/* Write what there is to a file, complete or not at all, and each record from then on as it comes.
- * Errors: the file exists (without `force`), or is the log of a test that runs; writing; memory. */
+/* Writes the records so far to a file, completely or not at all, and each further record when it
+ * comes. Errors: the file exists (without `force`), or is the log of a running test; writing;
+ * memory. */
 MUST_CHECK enum status trial_log_open(struct trial_log *log, const char *path, bool force);
 
-/* Whether a record could not be written or made, and the error. */
+/* Whether a record could not be made or written; and the error. */
 bool trial_log_failed(const struct trial_log *log);
 MUST_CHECK enum status trial_log_check(const struct trial_log *log);
 
-/* 64 digits. */
+/* Hash of the last record: 64 digits. */
 const char *trial_log_head(const struct trial_log *log);
 
-/* The hash of a record, after the hash `before` ("" before the first). Errors: memory. */
+/* The hash of a record. `before`: hash of the previous record, "" for the first. Errors: memory. */
 MUST_CHECK enum status trial_log_hash(const char *before, const json_t *record,
                                       char hash[DIGEST_TEXT]);
 
-/* A record as one text: sorted by name, without blanks, reals of at most 15 digits. For free();
- * NULL: memory. */
+/* A record as text: sorted by name, without blanks, real numbers with at most 15 digits. Free it
+ * with free(); NULL: memory. */
 char *trial_log_text(const json_t *record);
 
-/* Read a log. Of one that was cut off, the whole records are read; then *cut. Errors: reading, not
- * JSON, memory; `alone`: a test that runs writes it. */
+/* Reads a log. If the log was cut off, reads its complete records and sets *cut. Errors: reading,
+ * not JSON, memory. With `alone`: a running test writes the log. */
 MUST_CHECK enum status trial_log_load(const char *path, bool alone, json_t **root, bool *cut);
 
-/* The rest is for trial.c and its kinds. Objects are owned and may be NULL (no memory, or nothing);
- * names of sounds are not copied. */
+/* The functions below are for trial.c. Objects are owned, and may be NULL (no memory, or nothing to
+ * add). Names of sounds are not copied. */
 void trial_log_begin(struct trial_log *log, json_t *start);
 void trial_log_sound(struct trial_log *log, double seconds, size_t trial, const char *sound);
 void trial_log_event(struct trial_log *log, double seconds, size_t trial, const char *event,
                      json_t *about);
 void trial_log_end(struct trial_log *log, json_t *end);
 
-/* Wait until all is on the disk, and read it again: the file must still be there under its name,
- * with these records and nothing else. Otherwise the log has failed. */
+/* Waits until all is on the disk, and reads the file again. It must still have its name, these
+ * records and nothing else. Otherwise the log has failed. */
 void trial_log_sync(struct trial_log *log);
 
-/* The hash before the end, and the end; NULL: there is none yet. For trial_replay.c. */
+/* For trial_replay.c: the hash before the end, and the end; NULL: there is no end yet. */
 const char *trial_log_last_event(const struct trial_log *log);
 const json_t *trial_log_the_end(const struct trial_log *log);
 
-/* The trials that a p-value of `test` covers, with a warning if the test was stopped early. */
+/* Writes which trials a p-value of `test` covers, with a warning if the test was stopped early. */
 void trial_log_p_value_note(char *text, size_t size, const char *test, size_t answered,
                             size_t planned);
 
-/* null if not finite. */
+/* A real number, or null if it is not finite. */
 json_t *trial_log_number(double number);
 
 /* ---- trial.c: what all tests share ---- */
 
-/* The secret of a blind test. Its commitment is the SHA-256 of "SEED SETUP" (one blank between),
- * SETUP being the log's first record without commitment, sealed_seed and hash. It is shown before
- * the first sound and does not reveal the draws. */
+/* The secret of a blind test. The commitment is the SHA-256 of "SEED SETUP" (one blank between).
+ * SETUP is the log's first record without commitment, sealed_seed and hash. The commitment is shown
+ * before the first sound and does not reveal the draws. */
 struct trial_key {
     char *draws;
     char seed[DIGEST_TEXT];
-    char commitment[DIGEST_TEXT]; /* once trial_begin was called */
+    char commitment[DIGEST_TEXT]; /* set by trial_begin */
 };
 
 struct trial;
 
+/* A kind of test: ABX or ranking. */
 struct trial_kind {
-    const char *name;                            /* in the log: "abx" */
-    const char *draws;                           /* describes the key's draws to a person */
-    const char *const *sounds;                   /* names of the sounds a listener can select */
-    char *(*draw)(const struct trial *trial);    /* for free(); NULL: no memory */
-    json_t *(*setup)(const struct trial *trial); /* its members of the log's first record */
-    size_t (*choice)(const struct trial *trial, size_t sound);
-    /* Does what a logged event says. False: not an event of this kind. */
+    const char *name;          /* name in the log, such as "abx" */
+    const char *draws;         /* explains the key's draws to a person */
+    const char *const *sounds; /* names of the sounds that a listener can select */
+    /* makes the key's draws, for free(); NULL: no memory */
+    char *(*draw)(const struct trial *trial);
+    json_t *(*setup)(const struct trial *trial); /* members of the log's first record */
+    size_t (*choice)(const struct trial *trial, size_t sound); /* the choice behind a sound */
+    /* Applies a logged judgement. Returns false if the event is not of this kind. */
     bool (*judge)(struct trial *trial, const json_t *event, double seconds);
-    bool (*is_complete)(const struct trial *trial); /* the current trial can be confirmed */
-    void (*count)(struct trial *trial);             /* the current trial, as it is confirmed */
-    void (*forget)(struct trial *trial);            /* what was judged in the current trial */
-    void (*conclude)(struct trial *trial);          /* compute the result of the answered trials */
+    bool (*is_complete)(const struct trial *trial); /* whether the current trial can be confirmed */
+    void (*count)(struct trial *trial);    /* counts the current trial when it is confirmed */
+    void (*forget)(struct trial *trial);   /* forgets the judgements of the current trial */
+    void (*conclude)(struct trial *trial); /* computes the result of the answered trials */
     json_t *(*result_json)(const struct trial *trial);
     void (*result_print)(const struct trial *trial, const char *const *names, FILE *stream);
 };
 
-/* The first member of every test. */
+/* The common part of all tests, and their first member. */
 struct trial {
     const struct trial_kind *kind;
     struct trial_log *log;
     struct trial_key key;
     size_t planned;
-    size_t answered; /* confirmed; fewer than planned at the end: stopped early */
+    /* confirmed trials; if fewer than planned at the end, the test was stopped early */
+    size_t answered;
     bool over;
-    unsigned heard;  /* sounds of the current trial, a bit each */
-    double began;    /* the trial's first sound; NaN: not yet */
+    unsigned heard;  /* sounds heard in the current trial, a bit each */
+    double began;    /* time of the trial's first sound; NaN: not yet */
     double *seconds; /* duration of each trial */
 };
 
 void trial_destroy(struct trial *trial);
 
-/* Before the first sound: log the set-up and commit to it. `about` (owned): what is compared, and
- * how. Errors: memory. */
+/* Before the first sound: logs the set-up and commits to it. `about` (owned): choices and settings.
+ * Errors: memory. */
 MUST_CHECK enum status trial_begin(struct trial *trial, json_t *about);
 
-/* The seed of a log, given its first record with sealed_seed. It is sealed by the record itself,
- * which keeps it from eyes, not from a person who wants to know it. Errors: memory, it is no such
+/* Gets the seed of a log from its first record. The seed is sealed with the record itself. That
+ * hides it from view, but not from a person who wants to know it. Errors: memory, another kind of
  * record. */
 MUST_CHECK enum status trial_unseal(const json_t *start, char seed[DIGEST_TEXT]);
 
-/* The choice behind a sound of the current trial, or of the last one once all are answered. For
- * the code that switches the sound only. */
+/* The choice behind a sound of the current trial, or of the last trial if all are answered. Only
+ * for the code that switches the sound. */
 size_t trial_choice(const struct trial *trial, size_t sound);
 
-/* A sound that the listener selected plays now. No effect once the test is over. */
+/* Notes that a selected sound plays now. No effect once the test is over. */
 void trial_play(struct trial *trial, size_t sound, double seconds);
 
 static inline bool trial_has_heard(const struct trial *trial, size_t sound)
@@ -159,20 +162,21 @@ static inline bool trial_has_heard(const struct trial *trial, size_t sound)
     return trial->heard >> sound & 1;
 }
 
-/* End the current trial; its judgement is final. The last one ends the test. `about` (owned, may be
- * NULL) is logged. False, without effect: it is not complete, or the test is over. */
+/* Ends the current trial; its judgement is final. After the last trial the test is over. `about`
+ * (owned, may be NULL) is logged. Returns false, without effect, if the trial is not complete or
+ * the test is over. */
 bool trial_confirm(struct trial *trial, double seconds, json_t *about);
 
-/* The test goes on after a pause: the current trial begins anew. `about` as in trial_confirm. */
+/* Continues a test after a pause: the current trial begins again. `about` as in trial_confirm. */
 void trial_resume(struct trial *trial, double seconds, json_t *about);
 
-/* Log an event that is neither a sound nor a judgement. `about` is owned. */
+/* Logs an event that is neither a sound nor a judgement. `about` is owned. */
 void trial_remark(struct trial *trial, double seconds, const char *event, json_t *about);
 
-/* End the test early, without the current trial. No effect once it is over. */
+/* Ends the test early, without the current trial. No effect once the test is over. */
 void trial_stop(struct trial *trial, double seconds);
 
-/* NULL until the test is over. */
+/* The key; NULL until the test is over. */
 const struct trial_key *trial_revealed_key(const struct trial *trial);
 
 /* ---- trial.c: ABX ---- */
@@ -187,18 +191,19 @@ const struct trial_key *trial_revealed_key(const struct trial *trial);
 enum abx_sound { ABX_A, ABX_B, ABX_X };
 enum abx_feedback { ABX_NOT_REVEALED, ABX_RIGHT, ABX_WRONG };
 
-/* 1 to BINOMIAL_TRIALS_MOST trials; the seed as in trial_init. Errors: those of trial_init. */
+/* Creates a test with 1 to BINOMIAL_TRIALS_MOST trials. `seed` NULL: draws a new one. Errors:
+ * memory, no random source. */
 MUST_CHECK enum status trial_abx_create(size_t trials, bool feedback, const char *seed,
                                         struct trial_log *log, struct trial **trial);
 
-/* The answer, ABX_A or ABX_B. False, without effect: A, B and X were not all heard in this trial,
- * or the test is over. */
+/* Sets the answer, ABX_A or ABX_B. Returns false, without effect, if A, B and X were not all heard
+ * in this trial, or the test is over. */
 bool trial_abx_answer(struct trial *trial, enum abx_sound said, double seconds);
 
 /* The answer of the current trial; ABX_X: none yet. */
 enum abx_sound trial_abx_said(const struct trial *trial);
 
-/* Whether the answer of the trial that was confirmed last was right. */
+/* Whether the last confirmed answer was right; only with feedback. */
 enum abx_feedback trial_abx_feedback(const struct trial *trial);
 
 /* ---- trial.c: ranking ---- */
@@ -212,12 +217,12 @@ enum abx_feedback trial_abx_feedback(const struct trial *trial);
  */
 enum { RANKING_MASKS_MOST = RATINGS_THINGS_MOST };
 
-/* 2 to RANKING_MASKS_MOST masks, 1 to 10,000 trials; the seed as in trial_init. Errors: those of
- * trial_init. */
+/* Creates a test with 2 to RANKING_MASKS_MOST masks and 1 to 10,000 trials. `seed` NULL: draws a
+ * new one. Errors: memory, no random source. */
 MUST_CHECK enum status trial_ranking_create(size_t masks, size_t trials, const char *seed,
                                             struct trial_log *log, struct trial **trial);
 
-/* The listener rates a letter. False, without effect: it was not heard in this trial, there is no
+/* Rates a letter. Returns false, without effect, if it was not heard in this trial, there is no
  * such rating, or the test is over. */
 bool trial_ranking_rate(struct trial *trial, size_t letter, unsigned rating, double seconds);
 
@@ -226,33 +231,33 @@ unsigned trial_ranking_rating(struct trial *trial, size_t letter);
 
 /* ---- trial_replay.c ---- */
 
-/* Takes a blind test again from its log: to check the log, or to go on with the test.
+/* Repeats a blind test from its log: to check the log, or to continue the test.
  *
- * The test gets the log's seed, and what the listener heard and answered at the times logged. So it
- * makes a log of its own, and each of its records must be the one that was read. Results are
- * compared as numbers, which processors round differently. Times must not go back, and levels and
+ * The test gets the log's seed, and what the listener heard and answered at the logged times. So it
+ * makes a log of its own, and each record must be equal to the one that was read. Results are
+ * compared as numbers, since processors round differently. Times must not decrease, and levels and
  * counts must be ones that a test can write.
- * Found is each change that was made without making all hashes from it on anew. Whoever does that
- * changes the head, so compare the head with one that was noted during the test.
+ * This finds every change, unless all following hashes were computed again. That changes the head.
+ * So compare the head with one that was noted during the test.
  */
 struct trial_replay {
-    struct trial_log *log; /* the new one */
+    struct trial_log *log; /* the log that is made again */
     struct trial *trial;
-    json_t *root;    /* of the file */
-    bool cut;        /* its last record was torn off */
-    bool finished;   /* it has an end */
+    json_t *root;    /* the log that was read */
+    bool cut;        /* the last record was cut off */
+    bool finished;   /* the log that was read has an end */
     double seconds;  /* time of the last event */
-    bool muted;      /* since the last event of a level */
-    char fault[200]; /* what does not fit; empty: nothing */
+    bool muted;      /* muted, according to the last level event */
+    char fault[200]; /* what does not fit; empty: all fits */
 };
 
-/* Free it in any case. Errors: reading, not the log of a blind test, memory; `alone`: a test that
- * runs writes it. */
+/* Call trial_replay_free in any case. Errors: reading, not the log of a blind test, memory. With
+ * `alone`: a running test writes the log. */
 MUST_CHECK enum status trial_replay_init(struct trial_replay *replay, const char *path, bool alone);
 void trial_replay_free(struct trial_replay *replay);
 
-/* Check a log, and print what it holds on standard output, with `json` as one line of JSON. Errors:
- * it was changed; its test is not over; those of trial_replay_init. */
+/* Checks a log and prints a summary; with `json` one line of JSON. Errors: the log was changed; its
+ * test is not over; those of trial_replay_init. */
 MUST_CHECK enum status trial_replay_verify(const char *path, bool json);
 
 #endif

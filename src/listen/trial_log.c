@@ -18,20 +18,20 @@
 
 enum { LINE = JSON_REAL_PRECISION(15), TORN_LINES_MOST = 8 };
 
-static const char open_end[] = "\n]}\n"; /* of a log that is not over */
+static const char open_end[] = "\n]}\n"; /* end of a log whose test is not over */
 
 struct trial_log {
-    char *text; /* of the records so far, without the end of the file; NULL: none */
+    char *text; /* text of the records so far, without the end of the file; NULL: none */
     size_t length, capacity;
     bool has_events;
     char head[DIGEST_TEXT], last_event[DIGEST_TEXT];
-    size_t trial; /* of the last sound, from 1; 0: none yet */
+    size_t trial; /* trial of the last sound, from 1; 0: none yet */
     const char *sound;
-    json_t *end; /* NULL: not yet */
+    json_t *end; /* record of the end; NULL: none yet */
     struct atomic_file file;
     bool is_open;
-    char *path; /* as the user gave it; NULL: no file */
-    int error;  /* the first one; 0: none */
+    char *path; /* path as the user gave it; NULL: no file */
+    int error;  /* first error, an errno; 0: none */
 };
 
 void trial_log_destroy(struct trial_log *log)
@@ -85,7 +85,8 @@ static int write_at(int fd, const char *text, size_t size, size_t at)
     return 0;
 }
 
-/* The file's end stands behind the text, which is cut there again. */
+/* Writes the text from `at` on, and the end of the file after it. The next call overwrites the
+ * end. */
 static int write_from(struct trial_log *log, size_t at)
 {
     const char *end = log->end ? "" : open_end;
@@ -97,7 +98,7 @@ static int write_from(struct trial_log *log, size_t at)
     return error;
 }
 
-/* A test that runs holds a lock on its log. */
+/* Whether a test is writing the log: it holds a lock on the file. */
 static bool is_running(int fd)
 {
     return flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -154,7 +155,8 @@ enum status trial_log_check(const struct trial_log *log)
     return log->error ? fail_errno(log->error, "cannot write %s", log->path) : STATUS_OK;
 }
 
-/* 0, an errno, or ESTALE: the path leads to another file, or the file holds something else. */
+/* Compares the file with the records. Returns 0 or an errno. ESTALE: the path leads to another
+ * file, or the file has other content. */
 static int compare_file(const struct trial_log *log)
 {
     const char *end = log->end ? "" : open_end;
@@ -233,7 +235,7 @@ static bool add_text(struct trial_log *log, const char *text)
     return true;
 }
 
-/* `text` is freed; NULL: no memory. */
+/* Adds a text and writes it to the file. `text` is freed; NULL: no memory. */
 static void append(struct trial_log *log, const char *before, char *text, const char *after)
 {
     size_t at = log->length;
@@ -244,7 +246,8 @@ static void append(struct trial_log *log, const char *before, char *text, const 
     free(text);
 }
 
-/* The record as a line, with its hash, which is the head from then on; NULL: no memory. */
+/* Adds the hash to a record, which becomes the log's head. Returns the record as a line; NULL: no
+ * memory. */
 static char *hashed(struct trial_log *log, json_t *record)
 {
     char hash[DIGEST_TEXT];
@@ -259,7 +262,7 @@ void trial_log_begin(struct trial_log *log, json_t *start)
 {
     char *line = hashed(log, start);
     if (line)
-        line[strlen(line) - 1] = '\0'; /* its brace */
+        line[strlen(line) - 1] = '\0'; /* remove the closing brace */
     append(log, "", line, ",\n\"events\": [");
     memcpy(log->last_event, log->head, sizeof log->head);
     json_decref(start);
@@ -329,7 +332,7 @@ static enum status read_text(const char *path, bool alone, char **text, size_t *
     return error ? fail_errno(error, "cannot read %s", path) : STATUS_OK;
 }
 
-/* Without the blanks and the comma at its end. */
+/* Size of the text without blanks and the comma at its end. */
 static size_t strip(const char *text, size_t size)
 {
     while (size > 0 && strchr(" \t\r\n,", text[size - 1]))
@@ -337,8 +340,8 @@ static size_t strip(const char *text, size_t size)
     return size;
 }
 
-/* The log with its torn last lines left out; NULL: it is none. A member that is there twice is not
- * torn. */
+/* Reads the log without its last lines, which are cut off. NULL: this is not a log. A member that
+ * occurs twice is not repaired. */
 static json_t *restore(const char *text, size_t size, json_error_t *error)
 {
     for (int i = 0; i < TORN_LINES_MOST && json_error_code(error) != json_error_duplicate_key;
@@ -359,7 +362,7 @@ static json_t *restore(const char *text, size_t size, json_error_t *error)
 
 enum status trial_log_load(const char *path, bool alone, json_t **root, bool *cut)
 {
-    static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8 */
+    static const char mark[] = "\xEF\xBB\xBF"; /* byte order mark of UTF-8 */
     json_error_t error;
     char *text = NULL;
     size_t size = 0;

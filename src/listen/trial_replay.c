@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define SECONDS_MOST 1e9
-#define ROUNDING 0.0015 /* s; a device's change of rate rounds the time */
+#define ROUNDING 0.0015 /* tolerance in seconds: a change of the device's rate rounds times */
 #define COUNT_MOST 1e15
 
 static const char *text_in(const json_t *object, const char *name)
@@ -19,7 +19,7 @@ static const char *text_in(const json_t *object, const char *name)
     return text ? text : "";
 }
 
-/* A copy without these members. NULL: memory. */
+/* A copy of the record without some members. NULL: memory. */
 static json_t *without(const json_t *record, const char *const *names)
 {
     json_t *rest = json_copy((json_t *)record);
@@ -40,7 +40,7 @@ static void set_fault(struct trial_replay *replay, const char *format, ...)
 
 /* ---- the set-up ---- */
 
-/* A test of the same kind and seed. Errors: not the log of a blind test. */
+/* Makes a test with the kind and seed of the log. Errors: not the log of a blind test. */
 static enum status make_trial(struct trial_replay *replay, const char *path)
 {
     const json_t *root = replay->root;
@@ -94,7 +94,7 @@ static bool is_within(const json_t *value, double least, double most)
     return json_is_number(value) && number >= least && number <= most;
 }
 
-/* Each may be missing. */
+/* Whether the counts of an event are valid. Each may be missing. */
 static bool has_counts(const json_t *object)
 {
     static const char *const counts[] = {"late", "lost", "missed"};
@@ -106,7 +106,7 @@ static bool has_counts(const json_t *object)
     return all;
 }
 
-/* Why no test writes this event after time and level of those before it; NULL: one can. */
+/* Says why a test cannot have written this event after the earlier ones. NULL: it can. */
 static const char *contradiction(struct trial_replay *replay, const json_t *event)
 {
     const char *name = text_in(event, "event");
@@ -157,7 +157,8 @@ static void replay_event(struct trial_replay *replay, const json_t *event)
         trial_play(trial, sound, seconds);
 }
 
-/* Each is the one of its hash, and the one that the test makes. */
+/* Repeats the events. Each must have the right hash, and be equal to the one that the test
+ * makes. */
 static enum status replay_events(struct trial_replay *replay)
 {
     size_t index;
@@ -185,7 +186,7 @@ static enum status replay_events(struct trial_replay *replay)
 
 /* ---- the end ---- */
 
-/* The name of a value that is not what follows from the answers; NULL: all are. */
+/* The name of a value that does not follow from the answers; NULL: all values do. */
 static const char *differing(const char *name, const json_t *found, const json_t *right)
 {
     const char *key, *different = NULL;

@@ -10,44 +10,45 @@
 #include <string.h>
 
 enum {
-    WINDOWS_A_SECOND = 32, /* at most, without overlap */
-    REACH = 2,             /* bins on each side of a sine's peak, with a Hann window */
-    LOWEST_BIN = 3,        /* that can be separated from lower ones */
-    MEMORY = 48,           /* windows kept: a second */
-    PINNED = 18,           /* windows of the last PINNED_OF */
+    WINDOWS_A_SECOND = 32, /* windows per second, without overlap; at most */
+    REACH = 2,      /* bins of a sine's peak on each side of its maximum, with a Hann window */
+    LOWEST_BIN = 3, /* lowest bin that can be separated from lower ones */
+    MEMORY = 48,    /* windows that are kept: about a second */
+    PINNED = 18,    /* windows of the last PINNED_OF that must be at the ceiling */
     PINNED_OF = 24,
-    PAIRED = 40, /* windows of MEMORY */
+    PAIRED = 40, /* windows of MEMORY that a pair of tones must be at the ceiling */
 };
 
 /* Power ratios. */
-#define TONAL 10.0         /* least, of the peak to all else */
-#define HARMONIC 0.001     /* most, of a harmonic to the tone */
-#define HANN_POWER 0.09375 /* a sine's spectrum, one side, over amplitude^2 window^2 */
-/* Frequency deviation, relative and in bins; the larger one holds. */
+#define TONAL 10.0         /* power of the peak over all else, at least */
+#define HARMONIC 0.001     /* power of a harmonic over that of the tone, at most */
+#define HANN_POWER 0.09375 /* power of one side of a sine's spectrum over amplitude^2 window^2 */
+/* Frequency deviation of a steady tone: relative, and in bins. The larger of the two applies. */
 #define DRIFT 0.02
 #define DRIFT_BINS 0.5
-/* In decibels. */
-#define PINNED_TO (-3.0) /* of the ceiling */
-#define PAIRED_TO (-5.0) /* of both together */
-#define DYING 1.5        /* below the highest level kept */
+#define PINNED_TO (-3.0) /* dB above the ceiling: least level of a tone */
+#define PAIRED_TO (-5.0) /* dB above the ceiling: least level of two tones together */
+#define DYING 1.5        /* dB below the highest level kept: a tone is decaying */
 
-/* One window. */
+/* A tone in one window. */
 struct tone {
-    double bin;   /* of the peak, interpolated */
-    double power; /* of the peak and REACH bins to each side */
+    double bin;   /* bin of the peak, interpolated */
+    double power; /* power of the peak's bin and REACH bins on each side */
 };
 
+/* What one window of a channel contains. */
 struct moment {
     struct tone strongest, second;
-    bool tonal;          /* the strongest over all else */
-    bool paired;         /* the two over all else */
+    bool tonal;          /* the strongest tone dominates all else */
+    bool paired;         /* the two strongest tones dominate all else */
     bool over;           /* a sample exceeded the ceiling */
-    double level;        /* of the strongest, dB over the ceiling */
-    double level_paired; /* of the two */
+    double level;        /* dB above the ceiling: level of the strongest tone */
+    double level_paired; /* dB above the ceiling: level of the two tones together */
 };
 
+/* State of one channel. */
 struct listener {
-    float *recent; /* a window of samples */
+    float *recent; /* samples of the current window */
     size_t filled;
     struct moment moments[MEMORY]; /* newest first */
     size_t known;
@@ -91,7 +92,8 @@ static bool alloc_buffers(struct feedback_detector *detector)
     return done;
 }
 
-/* Channels are staggered, so that no block computes two of their windows. */
+/* Forgets all windows. The windows of the channels are shifted against each other, so that no block
+ * has to compute two of them. */
 HALO_REALTIME void feedback_detector_reset(struct feedback_detector *detector, float ceiling)
 {
     detector->ceiling = ceiling;
@@ -133,13 +135,13 @@ HALO_REALTIME static void powers_of(const float *restrict spectrum, float *restr
         power[k] = spectrum[2 * k] * spectrum[2 * k] + spectrum[2 * k + 1] * spectrum[2 * k + 1];
 }
 
-/* The peak between bins: the vertex of a parabola through three levels. */
+/* The position of the peak between bins: the vertex of a parabola through three levels. */
 HALO_REALTIME static double top_of(const float *power, size_t peak)
 {
     double before = log((double)power[peak - 1]), at = log((double)power[peak]),
            after = log((double)power[peak + 1]);
     double offset = 0.5 * (before - after) / (before - 2 * at + after);
-    return (double)peak + (fabs(offset) <= 0.5 ? offset : 0); /* else not a peak */
+    return (double)peak + (fabs(offset) <= 0.5 ? offset : 0); /* otherwise it is not a peak */
 }
 
 HALO_REALTIME static struct tone extract_tone(float *power, size_t bins)
@@ -155,7 +157,8 @@ HALO_REALTIME static struct tone extract_tone(float *power, size_t bins)
     return tone;
 }
 
-/* At twice and three times the frequency, after the tone was extracted. */
+/* Whether there is power at two or three times the tone's frequency. The tone was removed from
+ * `power` before. */
 HALO_REALTIME static bool has_harmonics(const float *power, size_t bins, const struct tone *tone)
 {
     for (int times = 2; times <= 3; times++) {
@@ -203,7 +206,7 @@ HALO_REALTIME static bool is_near(double bin, double other)
     return fabs(bin - other) <= fmax(DRIFT * other, DRIFT_BINS);
 }
 
-/* How long a tone, or a pair of them, has been at the ceiling. */
+/* Number of windows in which a tone, or a pair of tones, was at the ceiling. */
 struct pinned {
     double highest;
     size_t at_ceiling, over;
@@ -217,8 +220,8 @@ HALO_REALTIME static void add_pinned(struct pinned *pinned, const struct moment 
     pinned->over += moment->over;
 }
 
-/* Not in all windows: speech interrupts, and makes the limiter attenuate more than the feedback
- * alone would. The latest window must be one of them. */
+/* Whether a tone is at the ceiling. A few windows may be missing: speech interrupts the tone, and
+ * makes the limiter attenuate more. The latest window must not be missing. */
 HALO_REALTIME static bool is_pinned(const struct moment *moments, size_t known)
 {
     struct pinned pinned = {.highest = moments[0].level};
@@ -229,7 +232,8 @@ HALO_REALTIME static bool is_pinned(const struct moment *moments, size_t known)
            moments[0].level > pinned.highest - DYING;
 }
 
-/* Two room modes that grow alike share the ceiling for seconds before one dominates. */
+/* Whether two tones are at the ceiling. Two room modes that grow alike share it for seconds before
+ * one dominates. */
 HALO_REALTIME static bool is_pinned_pair(const struct moment *moments, size_t known)
 {
     struct pinned pinned = {.highest = moments[0].level_paired};

@@ -15,31 +15,33 @@
 struct output_follower;
 
 struct followed {
-    double played; /* share of the input's energy that what was played leaves unexplained, 0 to 1 */
-    double unlimited; /* the same, of what the limiter was given */
-    double windows;   /* that count */
+    double played; /* share of the input's energy that the played sound does not explain, 0 to 1 */
+    double unlimited; /* share that the sound before fade and limiter does not explain */
+    double windows;   /* number of windows, weighted, in the result */
 };
 
-/* ---- the follower of the output ---- */
+/* ---- whether the input follows the output ---- */
 
-#define FORGET 0.8f /* what a window counts after the next one */
-#define ENDED 0.33  /* of what was unexplained: a source has ended, and is forgotten at once */
+#define FORGET 0.8f /* factor for the weight of older windows, per window */
+/* If the unexplained share falls by this factor, another source has ended; older windows are
+ * dropped. */
+#define ENDED 0.33
 #define MUCH 0.05
-#define SILENT 1e-9 /* energy of a window that says nothing */
+#define SILENT 1e-9 /* energy below which a window is ignored */
 
-/* Sums over windows, by frequency. */
+/* Sums over windows, for each frequency, of the input and another sound. */
 struct relation {
-    float *product; /* of the input and the conjugated other */
-    float *power;   /* of the other */
+    float *product; /* input times the conjugate of the other sound */
+    float *power;   /* power of the other sound */
 };
 
 struct output_follower {
     size_t window, bins;
     struct fft *fft;
-    float *hann, *windowed, *input, *other; /* windows; spectra */
+    float *hann, *windowed, *input, *other; /* two windows, two spectra */
     struct relation played, unlimited;
-    double last;   /* share that was unexplained by what was played */
-    double energy; /* sum over windows of the input; each counts 1 */
+    double last;   /* share that the played sound did not explain in the last window */
+    double energy; /* weighted number of windows; each window is scaled to energy 1 */
 };
 
 static void output_follower_destroy(struct output_follower *follower)
@@ -108,7 +110,7 @@ HALO_REALTIME static void transform(struct output_follower *follower, const floa
     fft_forward(follower->fft, follower->windowed, spectrum);
 }
 
-/* `weight`: of this window. */
+/* `weight`: weight of this window. */
 SIMD_CLONES
 HALO_REALTIME static void add(float *restrict product, float *restrict power,
                               const float *restrict in, const float *restrict other, float weight,
@@ -141,7 +143,7 @@ HALO_REALTIME static void relate(struct output_follower *follower, struct relati
         follower->bins);
 }
 
-/* The share of a window's energy that the windows before it do not predict. */
+/* The share of a window's energy that cannot be predicted from earlier windows. */
 HALO_REALTIME static double unpredicted(const struct output_follower *follower,
                                         const struct relation *relation, double energy)
 {
@@ -158,7 +160,7 @@ HALO_REALTIME static double unpredicted(const struct output_follower *follower,
     return sum / energy;
 }
 
-/* The windows go on by half a window. Costs three FFTs. */
+/* Takes the next window, which begins half a window later. Costs three FFTs. */
 HALO_REALTIME static struct followed output_follower_write(struct output_follower *follower,
                                                            const float *input, const float *played,
                                                            const float *unlimited)
@@ -167,7 +169,7 @@ HALO_REALTIME static struct followed output_follower_write(struct output_followe
     transform(follower, input, follower->input);
     for (size_t i = 0; i < 2 * follower->bins; i++)
         energy += (double)follower->input[i] * (double)follower->input[i];
-    if (!(energy > SILENT)) /* nor with NaN */
+    if (!(energy > SILENT)) /* also true for NaN */
         return (struct followed){1, 1, 0};
     transform(follower, played, follower->other);
     if (follower->energy > 0 && follower->last > MUCH &&
@@ -183,31 +185,33 @@ HALO_REALTIME static struct followed output_follower_write(struct output_followe
 }
 
 enum {
-    WINDOWS_A_SECOND = 12,      /* at least, without overlap */
-    ACTIVE = 24,                /* half windows after a sample above the ceiling: a second */
-    IN_A_ROW = 3,               /* half windows that agree */
-    HELD = 24,                  /* half windows at the ceiling */
-    HELD_GAP = 4,               /* half windows without, at most */
+    WINDOWS_A_SECOND = 12, /* windows per second, without overlap; at least */
+    ACTIVE = 24,  /* half windows for which a sample above the ceiling counts: about a second */
+    IN_A_ROW = 3, /* half windows that must agree, one after the other */
+    HELD = 24,    /* half windows that the output must be at the ceiling */
+    HELD_GAP = 4, /* half windows without a sample above the ceiling that may lie between */
     BLOCK_MOST = 1 << 13,       /* frames */
-    TONE_WINDOWS_A_SECOND = 94, /* without overlap */
+    TONE_WINDOWS_A_SECOND = 94, /* windows per second to measure a tone, without overlap */
     TONE_OVERLAP = 4,
 };
 
-/* In seconds. */
+/* Seconds. */
 static const double DELAY_LEAST = 0.0006, DELAY_MOST = 1.2, DELAY_UNKNOWN = 0.12, HISTORY = 2,
                     JUDGED = 0.02, DIES = 0.14, PAUSE_FIRST = 2, PAUSE_MOST = 64, TRY = 3,
                     FORGIVEN = 60, REST_FIRST = 30, REST_MOST = 600, SETTLED = 0.3,
                     ARRIVAL_LEAST = 0.012;
-#define LIKENESS 0.1    /* of input and past output, at least */
-#define UNEXPLAINED 0.1 /* of the input, at most, by what was played */
-#define CLOSER 1.3      /* what was played explains it better by that, at least */
-#define ROUNDING 1e-5   /* of the input, explained or not */
-#define WINDOWS 2.5     /* at least */
-#define GOES_ON 0.5     /* of the input's power before a mute, at least, without a loop */
-#define SOUNDING 1e-5   /* of the ceiling's power, at least, in half a window */
-#define OF_ODD 0.6f     /* weight of odd channels, so that none cancel */
-#define RECENT 0.75f    /* what a window counts after the next one */
-#define EVEN_LEAST 0.7  /* the two halves of an arrival */
+#define LIKENESS 0.1    /* likeness of the input and the past output, at least */
+#define UNEXPLAINED 0.1 /* share of the input that the played sound may leave unexplained */
+/* factor by which the played sound must explain the input better than the unlimited sound */
+#define CLOSER 1.3
+#define ROUNDING 1e-5 /* least share of the input that counts as unexplained */
+#define WINDOWS 2.5   /* least number of windows, weighted */
+/* power of the input, relative to before a mute, above which there is no loop */
+#define GOES_ON 0.5
+#define SOUNDING 1e-5 /* power of the input in half a window, relative to the ceiling's, at least */
+#define OF_ODD 0.6f   /* weight of odd channels in the sum, so that equal channels do not cancel */
+#define RECENT 0.75f  /* factor for the weight of older windows, per window */
+#define EVEN_LEAST 0.7 /* bounds for the times of the two halves of a tone's rise, as a ratio */
 #define EVEN_MOST 1.4
 
 enum guard_state {
@@ -218,32 +222,36 @@ enum guard_state {
 
 struct feedback_guard {
     size_t inputs, outputs, rate, window, blocks;
-    float full, ceiling; /* the present one may be lower */
+    float full, ceiling; /* full and present ceiling of the limiter */
     struct feedback_detector *tones;
     struct delay_finder *finder;
     struct output_follower *follower;
-    /* The channels' sum, of the last `length` frames. Each frame is there twice, `length` apart, so
-     * that all windows are in one piece. */
+    /* Sums of the channels, for the last `length` frames. Each frame is stored twice, `length`
+     * apart. So every window is contiguous. */
     float *in, *unlimited, *played;
     size_t length;
-    size_t frames;        /* played so far */
-    size_t filled;        /* of half a window */
-    size_t last_over;     /* the last frame above the ceiling, from 1; 0: none */
-    size_t lag, in_a_row; /* lag 0: none is known */
+    size_t frames;    /* frames played so far */
+    size_t filled;    /* frames of the current half window so far */
+    size_t last_over; /* last frame above the ceiling, from 1; 0: none */
+    /* delay of the loop in frames, 0: unknown; half windows that agreed one after the other */
+    size_t lag, in_a_row;
     size_t held;          /* half windows in a row with a sample above the ceiling */
-    float *cosine, *sine; /* a window of a tone */
-    float *levels; /* of a tone over time, of which the last `levels_left` are to be measured */
+    float *cosine, *sine; /* Hann window times a tone's cosine and sine */
+    /* Level of a tone in the input over time. The last `levels_left` are still to be measured. */
+    float *levels;
     size_t levels_left, levels_end;
     double frequency_of_tone;
     size_t tone_window;
-    bool tonal, follows; /* a tone was found; a half window is to be followed */
+    bool tonal, follows; /* a tone was found; a half window is to be examined by `follower` */
     enum guard_state state;
-    size_t since;           /* frames of the state */
-    size_t pause;           /* frames, of the next one */
-    size_t rest, rest_next; /* frames after a mute without a loop */
-    size_t delay;           /* of the loop that is judged */
-    double before;          /* mean power of the input before the mute */
-    double before_full;     /* the same, before the one at the full ceiling */
+    size_t since; /* frames since the state was entered */
+    size_t pause; /* frames of the next mute */
+    /* frames without detection after a mute without a loop: left now, and after the next such
+     * mute */
+    size_t rest, rest_next;
+    size_t delay;       /* frames: delay of the loop that the mute tests */
+    double before;      /* mean power of the input before the mute */
+    double before_full; /* mean power of the input before the mute that began at the full ceiling */
     _Atomic double frequency;
 };
 
@@ -338,7 +346,7 @@ HALO_REALTIME void feedback_guard_restart(struct feedback_guard *guard)
     enter(guard, GUARD_LISTENS, guard->full);
 }
 
-/* ---- what is heard and played ---- */
+/* ---- input and output ---- */
 
 HALO_REALTIME static void keep(const struct feedback_guard *guard, const float *const *planar,
                                size_t channels, size_t frames, float *to)
@@ -353,7 +361,7 @@ HALO_REALTIME static void keep(const struct feedback_guard *guard, const float *
     }
 }
 
-/* The last `frames` frames until `end`. */
+/* The `frames` frames that end at frame `end`. */
 HALO_REALTIME static const float *window_until(const struct feedback_guard *guard,
                                                const float *samples, size_t end, size_t frames)
 {
@@ -389,7 +397,7 @@ HALO_REALTIME void feedback_guard_observe(struct feedback_guard *guard, const fl
     guard->tonal = feedback_detector_process(guard->tones, out, frames) || guard->tonal;
 }
 
-/* ---- a tone that arrived at a constant rate ---- */
+/* ---- a tone that grew at a constant rate ---- */
 
 SIMD_CLONES
 HALO_REALTIME static float amplitude_of(const float *samples, const float *cosine,
@@ -417,7 +425,8 @@ HALO_REALTIME static void begin_levels(struct feedback_guard *guard)
     guard->levels_left = count_levels(guard);
 }
 
-/* All within half a window. True: the last one was measured. */
+/* Measures some levels, so that all are measured within half a window. Returns true if this call
+ * measured the last one. */
 HALO_REALTIME static bool measure_levels(struct feedback_guard *guard, size_t frames)
 {
     size_t window = guard->tone_window, hop = window / TONE_OVERLAP, count = count_levels(guard);
@@ -431,7 +440,7 @@ HALO_REALTIME static bool measure_levels(struct feedback_guard *guard, size_t fr
     return part > 0 && guard->levels_left == 0;
 }
 
-/* The hop before `from` at which the tone was last below a level. 0: it was not. */
+/* The last time before `from`, in hops, at which the tone was below `level`. 0: it never was. */
 HALO_REALTIME static size_t crossing(const struct feedback_guard *guard, size_t from, double level)
 {
     while (from > 0 && (double)guard->levels[from] >= level)
@@ -439,12 +448,13 @@ HALO_REALTIME static size_t crossing(const struct feedback_guard *guard, size_t 
     return from;
 }
 
-/* As many dB in the first half of the time as in the second. An attack that is linear takes a third
- * or half of the time for the first, and one that is as short as a window looks like
- * any other. */
+/* Whether the tone rose by as many dB in the first half of its rise as in the second. A linear
+ * attack takes only a third to half of the time for the first half. An attack that is shorter than
+ * a window cannot be told from others. */
 HALO_REALTIME static bool has_grown_evenly(const struct feedback_guard *guard)
 {
-    static const double spans[][2] = {{-4, 10}, {-3, 6}, {-5, 12}}; /* dB: its end, each half */
+    /* dB: level at the end of the rise, rise of each half */
+    static const double spans[][2] = {{-4, 10}, {-3, 6}, {-5, 12}};
     size_t hop = guard->tone_window / TONE_OVERLAP, count = count_levels(guard);
     size_t settled = frames_of(guard, SETTLED) / hop, at = count - settled;
     double level = 0;
@@ -463,10 +473,10 @@ HALO_REALTIME static bool has_grown_evenly(const struct feedback_guard *guard)
     return false;
 }
 
-/* ---- an input that follows the output ---- */
+/* ---- whether the input follows the output ---- */
 
-/* In the half window that ended, and those before it. In the block after its end, which has less to
- * do. */
+/* Examines the half window that ended, together with those before. This is done one block later, to
+ * spread the work. */
 HALO_REALTIME static void follow(struct feedback_guard *guard)
 {
     bool is_over = guard->last_over + guard->window / 2 > guard->frames;
@@ -495,7 +505,7 @@ HALO_REALTIME static void end_half_window(struct feedback_guard *guard)
     guard->in_a_row = guard->follows ? guard->in_a_row : 0;
 }
 
-/* All blocks within half a window. */
+/* Continues the search for the delay. It is complete when half a window has passed. */
 HALO_REALTIME static void search(struct feedback_guard *guard, size_t frames)
 {
     struct delay_found best;
@@ -510,7 +520,7 @@ HALO_REALTIME static void search(struct feedback_guard *guard, size_t frames)
     }
 }
 
-/* ---- what is done ---- */
+/* ---- mute, try, resume ---- */
 
 HALO_REALTIME static bool is_loop(struct feedback_guard *guard, size_t frames)
 {
@@ -534,7 +544,8 @@ HALO_REALTIME static enum feedback_act mute(struct feedback_guard *guard)
     return FEEDBACK_MUTE;
 }
 
-/* As loud as before the mute. A loop that is mute or quiet cannot be; a pause of music ends so. */
+/* Whether the input is as loud as before the mute. With a loop it cannot be, while the output is
+ * muted or quiet. Music that paused is as loud again after the pause. */
 HALO_REALTIME static bool goes_on(const struct feedback_guard *guard, double before)
 {
     size_t piece = frames_of(guard, JUDGED);
@@ -552,8 +563,8 @@ HALO_REALTIME static enum feedback_act resume(struct feedback_guard *guard, bool
     return FEEDBACK_RESUME;
 }
 
-/* After the loop's delay, and that of a room. A mute that tested a quiet try proves nothing of the
- * full level: then the guard does not rest. */
+/* Judges after the loop's delay and the decay of a room. If the mute tested a quiet try, it proves
+ * nothing about the full ceiling. Then the guard does not rest. */
 HALO_REALTIME static enum feedback_act act_mute(struct feedback_guard *guard)
 {
     if (guard->since >= frames_of(guard, DIES) + guard->delay && goes_on(guard, guard->before))
@@ -565,7 +576,8 @@ HALO_REALTIME static enum feedback_act act_mute(struct feedback_guard *guard)
     return FEEDBACK_TRY;
 }
 
-/* An output that sits at the low ceiling may be a loop that rings: the mute tests it. */
+/* If the output stays at the low ceiling, there may be a loop that rings. Then the guard mutes
+ * again to test it. */
 HALO_REALTIME static enum feedback_act act_try(struct feedback_guard *guard)
 {
     if (goes_on(guard, guard->before_full))

@@ -58,7 +58,7 @@ HALO_REALTIME struct thread_usage step_usage_late(struct step_usage *usage, int6
     return used;
 }
 
-/* ---- the gap of a switch in a test ---- */
+/* ---- the silent gap of a switch in a test ---- */
 
 void switch_gap_ask(struct switch_gap *gap)
 {
@@ -89,8 +89,8 @@ HALO_REALTIME static void switch_gap_begin(struct switch_gap *gap, size_t block)
         convolver_begin_switch(gap->convolver, silent - gap->at);
 }
 
-/* The convolver switches at once, so that no block has a part of both: what it makes is new from
- * the end of this block on, at the latest. */
+/* Finds where the fade in begins. The convolver switches at once, between two blocks. So its output
+ * is new from the end of this block on, at the latest. */
 HALO_REALTIME static void find_rise(struct switch_gap *gap, size_t block)
 {
     uint64_t silent = silent_from(gap), end = gap->at + block, due = silent + gap->pause;
@@ -133,46 +133,46 @@ HALO_REALTIME static void switch_gap_process(struct switch_gap *gap, size_t chan
 }
 
 enum {
-    EVENTS = 256,    /* queued */
-    TIMES = 1 << 14, /* queued, seconds of the shortest blocks */
+    EVENTS = 256,    /* capacity of `events` and `applied` */
+    TIMES = 1 << 14, /* capacity of `times`: seconds, even with the shortest blocks */
 };
 
 struct live {
     struct stream_slot slot;
     struct live_change change;
-    bool changes;      /* else there is no `change` */
-    unsigned sends_to; /* the control thread's: the slot's number */
+    bool changes;      /* `change` is in use */
+    unsigned sends_to; /* number of the slot that events are sent to; used by the control thread */
     size_t inputs, outputs;
     uint32_t rate;
     size_t block;
     size_t device_outputs;
-    struct recorder *recorder; /* these three may be NULL */
-    struct recorder *recorder_dry;
-    struct feedback_guard *guard;
-    struct switch_gap *gap; /* or NULL */
+    struct recorder *recorder;     /* NULL: the output is not recorded */
+    struct recorder *recorder_dry; /* NULL: the input is not recorded */
+    struct feedback_guard *guard;  /* NULL: feedback is not looked for */
+    struct switch_gap *gap;        /* NULL: the stream is not a listening test */
 
     struct meter *meter_in;
     struct meter *meter_out;
     struct limiter limiter;
-    float ceiling; /* the full one of the limiter */
+    float ceiling; /* full ceiling of the limiter */
     struct ramp fade;
-    struct block input; /* without NaN and infinity */
+    struct block input; /* input of the block; NaN and infinity are replaced by 0 */
     bool muted;
     bool ending;
 
-    struct ring *events;    /* to the step */
-    struct ring *applied;   /* from the step */
-    struct live_event next; /* read and not yet due */
+    struct ring *events;    /* events from the control thread to the step */
+    struct ring *applied;   /* events from the step to the control thread */
+    struct live_event next; /* the next event: read from `events`, not yet due */
     bool has_next;
-    struct reblock reblock; /* this and the next three: only with a device */
-    struct ring *times;     /* struct block_time */
-    struct step_usage usage;
-    _Atomic uint64_t dropped_times;
-    int64_t period;   /* ns, of the chain's block */
-    unsigned held_up; /* in this call */
-    int64_t ended;    /* the last step, ns; 0: none yet */
+    struct reblock reblock;         /* device only */
+    struct ring *times;             /* device only: struct block_time */
+    struct step_usage usage;        /* device only */
+    _Atomic uint64_t dropped_times; /* device only */
+    int64_t period;                 /* duration of a block of the chain, ns */
+    unsigned held_up;               /* FILTER_... flags of this call */
+    int64_t ended;                  /* when the last step ended, ns; 0: there was none */
     bool freewheels;
-    bool lost; /* before the next block, which this call does not have yet */
+    bool lost; /* sound was lost before the next block, but the call did not complete a block */
     _Atomic uint64_t frames;
     _Atomic bool faded_out;
 };
@@ -213,7 +213,8 @@ HALO_REALTIME static void apply_to_output(struct live *live, const struct live_e
         ramp_set(&live->fade, 0, frames_of(live, LIVE_FADE_OUT));
 }
 
-/* False: it came too late for its slot. The coming one is what its preset says. */
+/* Applies an event. Returns false if its slot is gone. A coming slot takes no events: its preset
+ * sets it up. */
 HALO_REALTIME static bool apply(struct live *live, const struct live_event *event)
 {
     if (!stream_slot_has(event))
@@ -238,8 +239,8 @@ HALO_REALTIME static void apply_events(struct live *live)
     }
 }
 
-/* A copy, since a sound server that does not wait for a late step writes the next block to the same
- * place: what is recorded is what was heard. */
+/* Copies the input. A sound server that does not wait for a late step overwrites the input; with a
+ * copy, the recording is what was heard. */
 HALO_REALTIME static void take_input(struct live *live, const float *const *in)
 {
     for (size_t c = 0; c < live->inputs; c++) {
@@ -252,7 +253,7 @@ HALO_REALTIME static void take_input(struct live *live, const float *const *in)
     }
 }
 
-/* A block of the slot, and of the one that takes its place. */
+/* Processes a block of the slot, and of the slot that is to replace it. */
 HALO_REALTIME static void run_slots(struct live *live, const float *const *in, float *const *out)
 {
     uint64_t now = atomic_load(&live->frames);
@@ -268,7 +269,7 @@ HALO_REALTIME static void run_slots(struct live *live, const float *const *in, f
 
 /* ---- the output ---- */
 
-/* From the next block on. */
+/* Applies what the guard says, from the next block on. */
 HALO_REALTIME static void guard_against_feedback(struct live *live, const float *const *out)
 {
     static const struct live_event events[] = {
@@ -328,7 +329,7 @@ HALO_REALTIME static void run_block(void *context, const float *const *in, float
     live->held_up |= live->slot.chain->held_up;
 }
 
-/* The call is over, for which blocks of `frames` frames were run. */
+/* Stores the times of a call, in which blocks of `frames` frames in all were run. */
 HALO_REALTIME static void keep_time(struct live *live, struct block_time *time, uint64_t frames)
 {
     time->idle = live->ended > 0 ? time->begin - live->ended : 0;
@@ -356,7 +357,7 @@ HALO_REALTIME void live_step(void *context, const float *const *in, float *const
     live->held_up = 0;
     reblock_process(&live->reblock, in, out, frames, run_block, live);
     uint64_t ran = live_frames(live) - time.frame;
-    live->lost = ran == 0 && time.lost; /* else the next block says so */
+    live->lost = ran == 0 && time.lost; /* otherwise the block's time has it */
     if (ran > 0)
         keep_time(live, &time, ran > frames ? ran : frames);
     for (size_t c = outputs; c < live->device_outputs; c++)
@@ -366,7 +367,7 @@ HALO_REALTIME void live_step(void *context, const float *const *in, float *const
             memset(out[c], 0, frames * sizeof(float));
 }
 
-/* ---- set-up and the control thread ---- */
+/* ---- creation and the control thread ---- */
 
 void live_destroy(struct live *live)
 {

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SILENT_BLOCKS = 4 }; /* processed before the stream starts */
+enum { SILENT_BLOCKS = 4 }; /* blocks of silence that are processed before the stream starts */
 
 /* ---- the masks to choose from ---- */
 
@@ -21,13 +21,13 @@ struct choices {
     struct convolver_mask **masks;
     size_t sounding;
     size_t asked;
-    uint64_t at; /* of the requested switch */
+    uint64_t at; /* earliest frame of the requested switch */
     struct choices_way way;
-    bool waiting;   /* a request is not sent yet */
-    bool switching; /* to `going` */
+    bool waiting;   /* a request has not been sent to the convolver yet */
+    bool switching; /* a switch to choice `going` is in progress */
     size_t going;
-    const struct convolver_mask *heard;
-    struct convolver_mask *replaced; /* released once it is silent; NULL: none */
+    const struct convolver_mask *heard; /* mask of the choice that sounds */
+    struct convolver_mask *replaced;    /* mask to release when it is silent; NULL: none */
 };
 
 static void choices_destroy(struct choices *choices)
@@ -57,7 +57,7 @@ static enum status choices_create(struct filter *convolver, struct mask *const *
     *result = choices;
     return STATUS_OK;
 fail:
-    choices_destroy(choices); /* the masks go with the convolver */
+    choices_destroy(choices); /* destroying the convolver releases the masks */
     return status;
 }
 
@@ -172,7 +172,8 @@ size_t live_chain_mask_latency(const struct live_chain *chain)
     return latency;
 }
 
-/* An error names the chain's file, as those of stages do. */
+/* Reads the mask of a further choice. An error names the chain's file, as the errors of stages
+ * do. */
 static enum status read_other(struct live_chain *chain, const struct stage *stage, size_t i)
 {
     const struct live_chain_request *request = &chain->request;
@@ -185,7 +186,8 @@ static enum status read_other(struct live_chain *chain, const struct stage *stag
     return status;
 }
 
-/* Several choices, or one beside the dry sound. Else it is the stage's, which can be changed. */
+/* Whether masks contain their mix. They do if there are several choices, or one beside the dry
+ * sound. Otherwise the stage mixes, and its mix can be changed. */
 static bool has_mixes(const struct live_chain *chain)
 {
     return chain->request.other_count > 0 || chain->request.adapt;
@@ -228,7 +230,7 @@ static enum status widen(struct mask *mask, size_t outputs)
     return mask_widen(mask, outputs);
 }
 
-/* Its input as it is: output n gets input n modulo the number of inputs. */
+/* Makes the mask that passes its input: output n gets input n modulo the number of inputs. */
 static enum status make_dry(struct live_chain *chain, size_t outputs)
 {
     struct mask *mask;
@@ -246,7 +248,7 @@ static enum status make_dry(struct live_chain *chain, size_t outputs)
     return STATUS_OK;
 }
 
-/* The stages after these masks get what the widest makes. */
+/* Gives all masks as many outputs as the widest one has. */
 static enum status widen_choices(struct live_chain *chain)
 {
     size_t outputs = chain->request.outputs;
@@ -261,7 +263,7 @@ static enum status widen_choices(struct live_chain *chain)
     return chain->request.dry ? make_dry(chain, outputs) : STATUS_OK;
 }
 
-/* A mask is called by its spec where its name alone is that of another. */
+/* A mask's name for messages is its own name, or its spec if another mask has the same name. */
 static void name_choices(struct live_chain *chain)
 {
     for (size_t i = 0; i < chain->choice_count; i++) {
@@ -309,7 +311,7 @@ static enum status load_choices(struct live_chain *chain)
     return status;
 }
 
-/* `format`: of the input, then of the output. */
+/* `format`: format of the input before, and of the output after. */
 static enum status load_stages(struct live_chain *chain, const struct stage_settings *settings,
                                struct stream_format *format)
 {
@@ -342,7 +344,8 @@ static enum status prepare_choices(struct live_chain *chain)
                           &chain->choices);
 }
 
-/* The switch ends with the silence that follows. */
+/* Asks for the choice that sounds first. The switch ends while the silence that follows is
+ * processed. */
 static void ask_for_first(const struct live_chain *chain)
 {
     const struct choices_way at_once = {.frames = 0};
@@ -362,8 +365,8 @@ static void settle_first(const struct live_chain *chain)
         (void)choices_poll(chain->choices, &choice, &at);
 }
 
-/* First blocks allocate, start threads and wait. Some plugins reach their values only after them,
- * so a replay needs them too. */
+/* The first blocks allocate, start threads and wait. Some plugins reach the values of their
+ * controls only after them. So a replay has to process them too. */
 static enum status run_silence(const struct live_chain *chain)
 {
     struct filter *filter = chain->filter;
@@ -381,7 +384,7 @@ end:
     return status;
 }
 
-/* The step's workers inherit its priority, or the one below. */
+/* The workers inherit the priority of the step, or the one below it. */
 static enum status create_filters(struct live_chain *chain)
 {
     const struct live_chain_request *request = &chain->request;
@@ -396,7 +399,7 @@ static enum status create_filters(struct live_chain *chain)
                                    chain->workers, &chain->filter);
     if (status == STATUS_OK && chain->stages.precision == PRECISION_DOUBLE) {
         struct filter *inner = chain->filter;
-        chain->filter = NULL; /* taken over, also on failure */
+        chain->filter = NULL; /* the adapter owns `inner`, even if it fails */
         status = precision_adapter_create(inner, &chain->filter);
     }
     if (raised)
@@ -466,7 +469,7 @@ void live_chain_free(struct live_chain *chain)
 
 /* ---- masks loaded later ---- */
 
-/* A chain of another size takes the mask. */
+/* The mask does not fit this chain. A chain with other sizes could take it. */
 static enum status try_again(enum status failed)
 {
     return failed == STATUS_FAILED ? STATUS_TRY_AGAIN : failed;

@@ -12,9 +12,11 @@
 
 /* ---- the recent input ---- */
 
-enum { RINGS_KEPT = 2 }; /* what a reader wants, times this: it may take as long to read it */
+/* The ring holds this many times what a reader wants, since reading may take as long as the
+ * sound. */
+enum { RINGS_KEPT = 2 };
 
-/* Keeps up to `frames` frames; the stream's first is `begin`, a multiple of the block. */
+/* Keeps at least `frames` frames. `begin`: first frame of the stream, a multiple of the block. */
 static enum status live_history_init(struct live_history *history, size_t channels, size_t block,
                                      size_t frames, uint64_t begin)
 {
@@ -23,7 +25,8 @@ static enum status live_history_init(struct live_history *history, size_t channe
     atomic_store(&history->frames, begin);
     size_t length = RINGS_KEPT * ((frames + block - 1) / block + 1) * block;
     TRY(block_init(&history->ring, channels, length, "the recent input"));
-    for (size_t c = 0; c < channels; c++) /* the step is to find its pages */
+    /* touch all pages now, so that the step causes no page faults */
+    for (size_t c = 0; c < channels; c++)
         memset(history->ring.data[c], 0, length * sizeof(float));
     return STATUS_OK;
 }
@@ -37,7 +40,7 @@ HALO_REALTIME void live_history_write(struct live_history *history, const float 
     atomic_store(&history->frames, frames + history->block);
 }
 
-/* Whether the block that begins at `frame` is there, and stays for a while. */
+/* Whether the block that begins at `frame` is in the ring, and is not being overwritten. */
 HALO_REALTIME static bool live_history_has(const struct live_history *history, uint64_t frame)
 {
     uint64_t frames = atomic_load(&history->frames);
@@ -51,7 +54,8 @@ HALO_REALTIME static void live_history_at(const struct live_history *history, ui
         in[c] = history->ring.data[c] + frame % history->ring.frames;
 }
 
-/* The earliest frame that may be read, no earlier than `frames` before the present. */
+/* The first frame to read: `frames` before the present, or the earliest that the ring keeps
+ * safely. */
 static uint64_t live_history_since(const struct live_history *history, uint64_t frames)
 {
     uint64_t now = atomic_load(&history->frames);
@@ -61,9 +65,9 @@ static uint64_t live_history_since(const struct live_history *history, uint64_t 
     return now - history->begin > frames ? now - frames : history->begin;
 }
 
-/* ---- a chain as a stream hears it ---- */
+/* ---- a slot ---- */
 
-/* By the gains among the stages, as they are mixed now. */
+/* Gain of the dry input: the product of the gain stages, as they are mixed now. */
 HALO_REALTIME static float level_of_dry(const struct stream_slot *slot)
 {
     double level = 1;
@@ -109,7 +113,7 @@ void stream_slot_free(struct stream_slot *slot)
     *slot = (struct stream_slot){0};
 }
 
-/* Output o gets input o modulo the number of inputs. */
+/* Mixes the dry input into the output. Output o gets input o modulo the number of inputs. */
 HALO_REALTIME static void mix_dry(struct stream_slot *slot, const float *const *in,
                                   float *const *out)
 {
@@ -202,14 +206,14 @@ HALO_REALTIME bool stream_slot_noticed(struct stream_slot *slot, struct live_eve
 /* ---- the change ---- */
 
 enum {
-    NEARLY = 8,        /* blocks that the step may have to feed */
-    FED_AT_A_TIME = 2, /* by the step, in a block */
+    NEARLY = 8,        /* blocks that may be missing when a slot is offered to the step */
+    FED_AT_A_TIME = 2, /* blocks that the step feeds to the coming slot, per block */
     CHANNELS_MOST = 64,
     HISTORY_SECONDS = 10,
-    HISTORY_SAMPLES = 1 << 23, /* of all channels; twice as many are kept */
+    HISTORY_SAMPLES = 1 << 23, /* samples of all channels; the ring holds twice as many */
 };
 
-static const int64_t PATIENCE_NS = 1000000000; /* with an isolated plugin, for a block */
+static const int64_t PATIENCE_NS = 1000000000; /* ns that a block waits for an isolated plugin */
 
 size_t live_change_history(size_t channels, uint32_t rate)
 {
@@ -232,8 +236,8 @@ void live_change_free(struct live_change *change)
 
 /* ---- the thread that prepares ---- */
 
-/* Faster than the sound came: isolated plugins are waited for, but not for ever if `patience`, in
- * ns, is not 0. */
+/* Feeds one block. It waits for isolated plugins: up to `patience` ns, or without limit if that is
+ * 0. */
 static enum status feed_block(const struct live_change *change, struct live_coming *coming,
                               int64_t patience, float *const *out)
 {
@@ -309,8 +313,9 @@ bool live_change_is_under_way(const struct live_change *change)
 
 /* ---- the step, real-time ---- */
 
-/* Whether the coming slot did the block that begins at `now`; its output is in change->out. One
- * without a memory, offered within this block, begins with the next. */
+/* Feeds the coming slot. Returns whether it has processed the block that begins at `now`; its
+ * output is in change->out. A slot without memory, offered within this block, begins with the next
+ * block. */
 HALO_REALTIME static bool catch_up(struct live_change *change, struct live_coming *coming,
                                    uint64_t now, int64_t deadline)
 {

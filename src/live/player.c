@@ -16,47 +16,46 @@ enum { PLAYER_SLOT = 512 /* frames */, POLL_MS = 10 };
 
 static const double RESERVE_SECONDS = 0.1;
 
-/* Slots pass by number from the thread to the step, and back once played. Each has the number of
- * its seek; the step returns those before `current` unplayed. */
+/* Slots of sound. Their numbers pass from the reading thread to the step, and back when the sound
+ * has been played. Each slot has the number of its seek. The step returns slots of earlier seeks
+ * than `current` without playing them. */
 struct player_slot {
     struct block block;
     uint64_t seek;
-    uint64_t position; /* of its first frame */
-    uint64_t to;       /* end of the region, as known then */
+    uint64_t position; /* position of its first frame */
+    uint64_t to;       /* end of the region, as far as it is known when the slot is filled */
 };
 
 struct player {
     struct region *region;
-    uint64_t from, to; /* `to` as opened */
+    uint64_t from, to; /* first frame of the region, and its end as it was opened */
     size_t slot_count;
-    size_t reserve; /* slots that only a seek takes */
+    size_t reserve; /* slots that are left empty for the next seek */
     struct player_slot *slots;
     struct ring *full, *empty; /* slot numbers, size_t */
 
-    atomic_uint_fast64_t asked;   /* seeks so far; written under the lock */
-    atomic_uint_fast64_t current; /* the seek that is played */
+    atomic_uint_fast64_t asked;   /* number of seeks so far; written under the lock */
+    atomic_uint_fast64_t current; /* number of the seek that is played */
     atomic_uint_fast64_t position, missed;
     atomic_bool failed;
 
-    /* The step's. */
-    struct player_slot *slot; /* current, or NULL */
-    size_t played;            /* of it */
+    struct player_slot *slot; /* used by the step: slot that is played, or NULL */
+    size_t played;            /* used by the step: frames of `slot` that were played */
 
-    /* The thread's. */
-    uint64_t seek;
-    uint64_t end;  /* of the region, as known */
-    uint64_t next; /* frame to read */
+    uint64_t seek; /* used by the thread: number of the current seek */
+    uint64_t end;  /* used by the thread: end of the region, as far as it is known */
+    uint64_t next; /* used by the thread: next frame to read */
 
     pthread_t thread;
     bool has_thread;
     pthread_mutex_t lock;
     pthread_cond_t wake, filled;
-    uint64_t target; /* lock: of the requested seek */
-    bool hungry;     /* lock: player_wait waits for `filled` */
-    bool leave;      /* lock */
+    uint64_t target; /* under `lock`: frame of the requested seek */
+    bool hungry;     /* under `lock`: player_wait waits for `filled` */
+    bool leave;      /* under `lock` */
 
     struct failure failure; /* written before `failed` is set */
-    bool reported;          /* the control thread's */
+    bool reported;          /* used by the control thread */
 };
 
 /* ---- the step: real-time ---- */
@@ -77,7 +76,8 @@ HALO_REALTIME static void release_slot(struct player *player)
     player->slot = NULL;
 }
 
-/* Make a slot of the current seek or a later one current. False: none is ready. */
+/* Makes a slot of the current or a later seek the current slot. Returns false if no slot is
+ * ready. */
 HALO_REALTIME static bool next_slot(struct player *player)
 {
     uint64_t current = atomic_load_explicit(&player->current, memory_order_acquire);
@@ -131,7 +131,8 @@ static size_t slots_for(const struct player *player, double seconds)
 static enum status make_slots(struct player *player, double ahead)
 {
     player->reserve = slots_for(player, RESERVE_SECONDS);
-    player->slot_count = slots_for(player, ahead) + 1 + player->reserve; /* one is being played */
+    /* one slot is being played */
+    player->slot_count = slots_for(player, ahead) + 1 + player->reserve;
     player->slots = calloc(player->slot_count, sizeof *player->slots);
     if (!player->slots)
         return fail_memory("a player");
@@ -147,7 +148,7 @@ static enum status make_slots(struct player *player, double ahead)
 
 /* ---- the thread: from the region into slots ---- */
 
-/* Looped. */
+/* Reads the next frames. At the end of the region, continues at its start. */
 static enum status read_some(struct player *player, float *const *planar, size_t frames,
                              size_t *got)
 {
@@ -184,7 +185,7 @@ static enum status fill_slot(struct player *player, struct player_slot *slot)
     return STATUS_OK;
 }
 
-/* Fill up to `most` slots and leave `reserve` empty, until a new seek. */
+/* Fills up to `most` slots, and keeps `reserve` slots empty. Stops at a new seek. */
 static enum status fill(struct player *player, size_t most, size_t reserve)
 {
     for (size_t i = 0; i < most; i++) {
@@ -198,7 +199,7 @@ static enum status fill(struct player *player, size_t most, size_t reserve)
     return STATUS_OK;
 }
 
-/* Into the reserve: the step still plays the other slots. */
+/* Fills the reserved slots from the new position. The step still plays the other slots. */
 static enum status begin_seek(struct player *player, uint64_t seek, uint64_t target)
 {
     player->seek = seek;
@@ -238,7 +239,7 @@ static void *read_ahead(void *argument)
     return NULL;
 }
 
-/* ---- up and down ---- */
+/* ---- open and close ---- */
 
 enum status player_open(struct region *region, double ahead, struct player **result)
 {
@@ -294,7 +295,7 @@ void player_close(struct player *player)
     free(player);
 }
 
-/* ---- control ---- */
+/* ---- the control thread ---- */
 
 enum status player_wait(struct player *player, size_t frames)
 {

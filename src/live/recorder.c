@@ -21,19 +21,19 @@
 #include <unistd.h>
 
 enum {
-    GAPS = 256,            /* queued */
-    POLL_MS = 50,          /* of the ring */
-    HEADER_MS = 500,       /* between updates of the header */
+    GAPS = 256,            /* gaps that can be queued */
+    POLL_MS = 50,          /* ms between looks at the ring */
+    HEADER_MS = 500,       /* ms between updates of the header */
     RECORDER_CHUNK = 1024, /* frames interleaved or written at once */
 };
 
-/* Frames lost before the ring's frame `at`. */
+/* A gap in the ring: `frames` frames were lost before frame `at`. */
 struct gap {
     uint64_t at, frames;
 };
 
 struct recorder {
-    char *path; /* for messages */
+    char *path; /* path of the file, for messages */
     SNDFILE *file;
     struct atomic_file destination;
     struct sound_io io;
@@ -43,35 +43,33 @@ struct recorder {
     struct channel_layout layout;
     struct ring *ring; /* items are interleaved frames */
     struct ring *gaps;
-    atomic_bool ended; /* by a failure */
+    atomic_bool ended; /* a failure ended the recording */
 
-    /* The step's. */
-    float *scratch;
-    uint64_t handed; /* frames into the ring */
-    uint64_t losing; /* frames lost since, not yet queued as a gap */
+    float *scratch;  /* used by the step */
+    uint64_t handed; /* used by the step: frames written to the ring */
+    uint64_t losing; /* used by the step: frames lost since then, not yet queued as a gap */
 
-    /* The thread's. */
-    float *chunk;
-    struct gap gap; /* the next one, if frames > 0 */
-    uint64_t taken; /* frames out of the ring */
+    float *chunk;   /* used by the thread */
+    struct gap gap; /* used by the thread: next gap, if its `frames` > 0 */
+    uint64_t taken; /* used by the thread: frames read from the ring */
     struct recording recording;
-    bool changed; /* since the last header update */
-    int64_t updated_ns;
+    bool changed; /* used by the thread: frames were written since the last update of the header */
+    int64_t updated_ns; /* used by the thread: when the header was updated */
 
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t asked, answered;
-    uint64_t flushes_asked, flushes_done; /* lock */
-    uint64_t frames_done;                 /* lock */
-    bool leave;                           /* lock */
+    uint64_t flushes_asked, flushes_done; /* under `lock` */
+    uint64_t frames_done;                 /* under `lock` */
+    bool leave;                           /* under `lock` */
 
     struct failure failure; /* written before `ended` is set */
-    bool reported;          /* the control thread's */
+    bool reported;          /* used by the control thread */
 };
 
 /* ---- the step: real-time ---- */
 
-/* A gap is queued before the frames that follow it, so that the thread sees it first. */
+/* Queues a gap before the frames that follow it, so that the thread sees it first. */
 HALO_REALTIME void recorder_write(struct recorder *recorder, const float *const *planar,
                                   size_t frames)
 {
@@ -98,7 +96,7 @@ static const struct ending {
     const char *extension;
     int major;
 } endings[] = {
-    {".wav", SF_FORMAT_RF64}, /* a WAV while it can be */
+    {".wav", SF_FORMAT_RF64}, /* libsndfile makes it a WAV if it is short enough */
     {".w64", SF_FORMAT_W64},
     {".caf", SF_FORMAT_CAF},
 };
@@ -139,7 +137,8 @@ static const char *write_error(const struct recorder *recorder)
     return recorder->io.error ? strerror(recorder->io.error) : sf_strerror(recorder->file);
 }
 
-/* libsndfile takes the usual layout of that many channels. */
+/* Writes the channel layout into a WAV. libsndfile writes the usual layout for the number of
+ * channels. */
 static void write_layout(struct recorder *recorder)
 {
     bool is_other = channel_layout_needs_extensible(recorder->layout, recorder->channels) ||
@@ -148,7 +147,7 @@ static void write_layout(struct recorder *recorder)
                     ? channel_layout_patch_wav(recorder->destination.fd, recorder->layout, true)
                     : 0;
     if (error && !recorder->io.error)
-        recorder->io.error = error; /* the next write ends the recording */
+        recorder->io.error = error; /* the next write fails and ends the recording */
 }
 
 static void set_layout_chunk(struct recorder *recorder)
@@ -161,7 +160,8 @@ static void set_layout_chunk(struct recorder *recorder)
     sf_set_chunk(recorder->file, &chunk);
 }
 
-/* What the container can tell of the layout; a W64 of libsndfile's tells nothing. */
+/* Chooses the layout to write. The containers differ in the layouts they can state; libsndfile's
+ * W64 states none. */
 static void choose_layout(struct recorder *recorder, const struct stream_format *format,
                           const SF_INFO *info)
 {
@@ -190,7 +190,8 @@ static enum status open_sound(struct recorder *recorder, SF_INFO *info)
     sf_command(recorder->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
     if ((info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_CAF)
         set_layout_chunk(recorder);
-    sf_command(recorder->file, SFC_UPDATE_HEADER_NOW, NULL, 0); /* readable from now on */
+    /* from now on the file is readable */
+    sf_command(recorder->file, SFC_UPDATE_HEADER_NOW, NULL, 0);
     write_layout(recorder);
     return recorder->io.error ? fail_errno(recorder->io.error, "cannot write %s", recorder->path)
                               : STATUS_OK;
@@ -258,7 +259,7 @@ static void update_header(struct recorder *recorder, bool at_once)
     }
     int error = at_once ? atomic_file_sync(recorder->destination.fd) : 0;
     if (error && !recorder->io.error)
-        recorder->io.error = error; /* the next write ends the recording */
+        recorder->io.error = error; /* the next write fails and ends the recording */
 }
 
 static void *write_ring(void *argument)
@@ -289,7 +290,7 @@ static void *write_ring(void *argument)
     return NULL;
 }
 
-/* ---- up and down ---- */
+/* ---- open and close ---- */
 
 static void recorder_free(struct recorder *recorder)
 {
@@ -376,7 +377,7 @@ const char *recorder_failure(struct recorder *recorder)
     return recorder->failure.message;
 }
 
-/* Write the rest, on the calling thread. */
+/* Writes the rest, on the calling thread. */
 static enum status finish(struct recorder *recorder)
 {
     if (atomic_load(&recorder->ended))

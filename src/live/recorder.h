@@ -3,9 +3,10 @@
  * The step writes frames to a ring; the thread writes them as 32-bit float and updates the header
  * twice a second, so that after a crash the file is readable and lacks at most a second. A WAV over
  * 4 GB becomes an RF64.
- * The file tells the format's channel layout.
- * Frames that do not fit in the ring are counted as lost and replaced by silence, to keep the time.
- * If writing fails (a full disk) the recording ends and the sound continues.
+ * The file states the channel layout of the format.
+ * Frames that do not fit in the ring are counted as lost and replaced by silence, so that later
+ * frames keep their place. If writing fails (a full disk) the recording ends and the sound
+ * continues.
  * Threads: the step calls recorder_write; one control thread calls everything else.
  */
 #ifndef HALO_RECORDER_H
@@ -19,8 +20,8 @@
 struct recorder;
 
 struct recording {
-    uint64_t frames; /* in the file */
-    uint64_t lost;   /* of these, silence where the ring was full */
+    uint64_t frames; /* frames in the file */
+    uint64_t lost;   /* frames of these that are silence because the ring was full */
 };
 
 /* `path` ends in .wav, .w64 or .caf; the ring holds `seconds`. Errors: another extension (usage), a
@@ -29,22 +30,22 @@ MUST_CHECK enum status recorder_open(const char *path, bool force,
                                      const struct stream_format *format, double seconds,
                                      struct recorder **recorder);
 
-/* Give the file its name, in place of an old one. Until then the old one stays, and nothing is left
- * of the recording when it is closed. NULL is ignored. Errors: as of atomic_file_keep. */
+/* Gives the file its name, and replaces an old file. Without this call the old file stays, and
+ * recorder_close leaves no recording. NULL is ignored. Errors: as of atomic_file_keep. */
 MUST_CHECK enum status recorder_keep(struct recorder *recorder);
 
-/* Real-time. */
+/* Real-time: writes frames to the ring. */
 void recorder_write(struct recorder *recorder, const float *const *planar, size_t frames);
 
-/* Wait until all frames so far and the header are on disk; *frames: frames in the file. After a
- * failure it returns at once. */
+/* Waits until all frames so far and the header are on disk. *frames: frames in the file. If the
+ * recording has failed, it returns at once. */
 void recorder_flush(struct recorder *recorder, uint64_t *frames);
 
-/* The error that ended the recording, returned once; else NULL. */
+/* The error that ended the recording. It is returned once; else NULL. */
 const char *recorder_failure(struct recorder *recorder);
 
-/* After the last step. Finish the file and free all; NULL is ignored. Errors: writing, printed
- * unless recorder_failure returned them. */
+/* Call it after the last step. Finishes the file and frees all; NULL is ignored. Errors: writing,
+ * printed unless recorder_failure has returned them. */
 MUST_CHECK enum status recorder_close(struct recorder *recorder, struct recording *recording);
 
 #endif

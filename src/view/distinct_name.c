@@ -24,7 +24,7 @@ size_t next_column(const char *text, mbstate_t *state, wchar_t *character, int *
     return 1;
 }
 
-/* The bytes of a text that fit, and their columns. */
+/* Bytes of a text that fit in `most` columns, and their columns. */
 static size_t fitting_bytes(const char *text, int most, int *columns)
 {
     mbstate_t state = {0};
@@ -50,8 +50,8 @@ static size_t same_bytes(const char *a, const char *b)
     return same;
 }
 
-/* The bytes up to and with the last '/' of what all names with one begin with. Made masks have
- * none. */
+/* Length of the folder that all names with a '/' have in common, including its last '/'. Names of
+ * made masks have no '/'. */
 static size_t common_folder(const char *const *names, size_t count)
 {
     const char *first = NULL;
@@ -68,7 +68,7 @@ static size_t common_folder(const char *const *names, size_t count)
     return same;
 }
 
-/* A name without that folder, unless it were another's then. */
+/* A name without the common folder, unless another name is then equal to it. */
 static const char *without_folder(const char *const *names, size_t count, size_t which)
 {
     if (!strchr(names[which], '/'))
@@ -80,7 +80,7 @@ static const char *without_folder(const char *const *names, size_t count, size_t
     return rest;
 }
 
-/* The byte at which a name departs from the one that it is alike for longest. */
+/* Number of bytes that a name has in common with the name that is most like it. */
 static size_t parting(const char *const *names, size_t count, size_t which)
 {
     const char *name = without_folder(names, count, which);
@@ -92,7 +92,7 @@ static size_t parting(const char *const *names, size_t count, size_t which)
     return most;
 }
 
-/* Back to the begin of a word, or at least of a character. */
+/* Start of the word at `at`, or at least of the character. */
 static size_t word_begin(const char *text, size_t at)
 {
     size_t least = at > WORD_MOST ? at - WORD_MOST : 0, begin = at;

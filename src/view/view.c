@@ -19,24 +19,24 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- a line for each change, or for each interval ---- */
+/* ---- the plain view: a line per change (for screen readers and logs), or per interval ---- */
 
-/* Without an interval: a line for each change, for screen readers and logs. */
-enum { ITEM_MOST = 320 /* bytes of an item, with its 0 */ };
+enum { ITEM_MOST = 320 /* bytes of an item's text, with its 0 */ };
 
 struct plain_item {
-    void (*print)(const struct live_status *status, char text[ITEM_MOST]); /* "": nothing to say */
-    const char *usual; /* not said at the start */
-    double rest;       /* seconds between two lines of it, at least */
+    /* Writes the text of the item; "": there is nothing to say. */
+    void (*print)(const struct live_status *status, char text[ITEM_MOST]);
+    const char *usual; /* text that is not printed at the start */
+    double rest;       /* least seconds between two lines about the item */
 };
 
 enum { ITEMS = 12 };
 
 struct plain {
     struct view view;
-    char items[ITEMS][ITEM_MOST]; /* as last printed */
-    double printed[ITEMS];        /* when; monotonic seconds, 0: not yet */
-    uint64_t lines;               /* their hash, as last printed */
+    char items[ITEMS][ITEM_MOST]; /* text of each item, as printed last */
+    double printed[ITEMS];        /* when each item was printed, in monotonic seconds; 0: not yet */
+    uint64_t lines;               /* hash of status->lines, as printed last */
     bool has_begun;
 };
 
@@ -50,9 +50,9 @@ static uint64_t clips_of(const struct live_status *status)
     return clips;
 }
 
-/* ---- a line for each interval ---- */
+/* ---- the plain view: a line per interval ---- */
 
-/* FNV-1a: detects changed lines without keeping a copy. */
+/* FNV-1a. It detects changed lines without keeping a copy. */
 static uint64_t hash_lines(const char *const *lines, size_t count)
 {
     uint64_t hash = 0xcbf29ce484222325;
@@ -125,7 +125,7 @@ static void print_line(const struct live_status *status)
     putchar('\n');
 }
 
-/* ---- a line for each change ---- */
+/* ---- the plain view: a line per change ---- */
 
 static void print_device(const struct live_status *status, char text[ITEM_MOST])
 {
@@ -234,7 +234,7 @@ static void print_item(struct plain *plain, size_t item, const struct live_statu
     printf("%.1f s  %s\n", status->seconds, printable(text));
 }
 
-/* ---- the view ---- */
+/* ---- the plain view ---- */
 
 static void plain_show(struct view *view, const struct live_status *status)
 {
@@ -243,7 +243,8 @@ static void plain_show(struct view *view, const struct live_status *status)
     double now = monotonic_seconds();
     if (view->interval_given)
         print_line(status);
-    bool quiet = note_verbosity_now() <= VERBOSITY_QUIET; /* what spoils the sound is a warning */
+    /* then only warnings are printed; they tell what spoils the sound */
+    bool quiet = note_verbosity_now() <= VERBOSITY_QUIET;
     for (size_t i = 0; i < ITEMS && !view->interval_given && !quiet; i++)
         print_item(plain, i, status, now);
     for (size_t i = 0; i < status->line_count && lines != plain->lines; i++)
@@ -259,11 +260,11 @@ const struct view_kind view_plain = {
     .interval = 0.2,
 };
 
-/* ---- an object for each interval ---- */
+/* ---- the JSON view: an object per interval ---- */
 
 struct json_view {
     struct view view;
-    _Atomic double seconds; /* of the stream, as last shown */
+    _Atomic double seconds; /* seconds of the stream, as shown last */
 };
 
 /* JSON has no infinity and no NaN. */
@@ -353,7 +354,7 @@ static json_t *health_fields(const struct live_status *status)
         integer(status->osc_refused), "lines", texts(status->lines, status->line_count));
 }
 
-/* One puts(), since any thread may print a message. */
+/* Uses one puts(), since any thread may print a message. */
 static void print_object(json_t *root)
 {
     char *text = json_line(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
@@ -387,7 +388,7 @@ const struct view_kind view_json = {
     .interval = 1,
 };
 
-/* What terminals send for special keys (ECMA-48, as in xterm). */
+/* Bytes that terminals send for special keys (ECMA-48, as in xterm). */
 static const struct {
     const char *bytes;
     int key;
@@ -411,7 +412,7 @@ static const struct {
     {"\r", '\n'},
 };
 
-/* A background process reads no keys. */
+/* Prepares the terminal for keys. A background process reads no keys. */
 static void open_keys(struct view_keys *keys)
 {
     *keys = (struct view_keys){.ended = false};
@@ -424,7 +425,8 @@ static void open_keys(struct view_keys *keys)
     terminal_take_keys();
 }
 
-/* Standard input stays blocking, since other processes may share it. */
+/* Reads bytes that have arrived. Standard input stays blocking, since other processes may share
+ * it. */
 static void fill(struct view_keys *keys)
 {
     struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -445,7 +447,7 @@ static int consume(struct view_keys *keys, size_t bytes, int key)
     return key;
 }
 
-/* One UTF-8 character; invalid bytes count as one each. */
+/* Takes a UTF-8 character. An invalid byte counts as one character. */
 static int next_character(struct view_keys *keys)
 {
     unsigned char first = keys->bytes[0];
@@ -473,7 +475,7 @@ static int next_key(struct view_keys *keys)
 }
 
 enum { LINE_MOST = 1400 };                 /* bytes of a message */
-enum { TICK_LEAST = 25, TICK_MOST = 200 }; /* milliseconds */
+enum { TICK_LEAST = 25, TICK_MOST = 200 }; /* ms between two rounds, at least and at most */
 
 static const struct view_kind *const kinds[] = {
 #ifdef HALO_WITH_SCREEN
@@ -530,7 +532,7 @@ struct live_status view_visible(const struct live_status *status)
     shown.outputs = 0;
     shown.out = NULL;
     shown.reduction_db = NAN;
-    shown.late = shown.lost = 0; /* a long mask may have more */
+    shown.late = shown.lost = 0; /* a long mask may cause more of them, so they would reveal it */
     shown.load_now = shown.load_p99 = shown.load_worst = NAN;
     return shown;
 }
@@ -551,7 +553,7 @@ void view_show(struct view *view, const struct live_status *status)
     double now = monotonic_seconds();
     if (now < view->next)
         return;
-    /* By the clock, so that lines do not drift; restarted after a pause. */
+    /* lines keep to the clock and do not drift; after a pause the clock starts again */
     view->next += view->interval;
     if (view->next <= now)
         view->next = now + view->interval;

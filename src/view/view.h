@@ -1,14 +1,14 @@
-/* Shows a running stream to a person or a script, and returns the keys pressed.
+/* Displays a running stream for a person or a script, and returns the pressed keys.
  *
  *   screen  the whole terminal, through ncurses, drawn about 20 times a second
  *   plain   short lines on standard output
  *   json    one object per line on standard output, flushed, with all of struct live_status
  *
- * While a screen is open, its message area shows the lines of fail() and note() and what libraries
- * print on standard error; messages too recent to have been read are printed again when it closes.
- * The terminal is restored by view_close, by exit(), and by any signal that ends the program. One
- * view at a time.
- * Threads: view_message any; everything else the control thread.
+ * While a screen is open, its message area shows the lines of fail() and note(), and lines that
+ * libraries print to standard error. When the screen closes, messages that are too recent to have
+ * been read are printed again. The terminal is restored by view_close, by exit(), and by any signal
+ * that ends the program. One view at a time.
+ * Threads: view_message and view_warning any; the other functions on the control thread.
  */
 #ifndef HALO_VIEW_H
 #define HALO_VIEW_H
@@ -20,72 +20,73 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The state of a running stream at one moment.
- *
- * The control thread fills one in about 20 times a second, for a view and for OSC
- * subscribers (osc.h). What it points to must stay valid during the call only.
- * Units: meters linear, 1 is full scale; gains and levels in dB; latencies in frames.
- */
-/* The control of a stage that keys change; all zero: none. */
+/* The control of a stage that keys change. All zero: there is none. */
 struct live_status_control {
-    const char *text;   /* "2 eg-amp gain -6 dB" */
+    const char *text;   /* such as "2 eg-amp gain -6 dB" */
     size_t stage;       /* from 1 */
-    const char *symbol; /* "gain", "@mix" */
+    const char *symbol; /* such as "gain", "@mix" */
     double value;
-    bool bypassed; /* the stage is */
+    bool bypassed; /* the stage is bypassed */
     bool failed;   /* the stage failed and is left out */
 };
 
+/* The state of a running stream at one moment. The control thread fills it in about 20 times a
+ * second, for a view and for OSC subscribers (osc.h). Data that it points to must stay valid only
+ * during the call. Units: meters linear, 1 is full scale; gains and levels in dB; latencies in
+ * frames. */
 struct live_status {
-    const char *command; /* "halo live"; NULL: "halo" */
-    double seconds;      /* of sound so far */
+    const char *command; /* such as "halo live"; NULL: "halo" */
+    double seconds;      /* length of the sound so far */
     uint64_t frames;
     uint32_t rate;
     size_t block;       /* frames */
-    const char *device; /* "JACK: system -> system" */
-    const char *place;  /* what it plays, and where: "voice.wav 0:03.2/0:05.0"; NULL: an input */
+    const char *device; /* such as "JACK: system -> system" */
+    /* what is played and where, such as "voice.wav 0:03.2/0:05.0"; NULL: an input */
+    const char *place;
 
     size_t inputs, outputs;
-    const struct meter_reading *in, *out; /* `inputs` and `outputs` of them */
+    const struct meter_reading *in, *out; /* one reading for each input, and for each output */
 
-    size_t choices;           /* 0: no list is shown */
-    const char *const *names; /* of the choices, names[0] that of choice 1 */
-    size_t chosen;            /* 0: dry; 1..choices */
-    bool without_dry;         /* the dry signal is not listed */
-    bool switching;           /* to `chosen`, which does not sound alone yet */
-    bool hidden;              /* blind: nothing may reveal which choice sounds */
+    size_t choices;           /* number of choices; 0: no list is displayed */
+    const char *const *names; /* names[0] is the name of choice 1 */
+    size_t chosen;            /* chosen mask, from 1; 0: dry */
+    bool without_dry;         /* the dry signal is not in the list */
+    bool switching;           /* a switch to `chosen` is in progress */
+    bool hidden;              /* blind test: nothing may reveal which choice sounds */
 
-    const char *preset;        /* that is heard, or NULL */
-    const char *coming_preset; /* that is being prepared, or NULL */
+    const char *preset;        /* preset that is heard, or NULL */
+    const char *coming_preset; /* preset that is being prepared, or NULL */
 
     struct live_status_control control;
     double gain_db;
     bool muted;
-    bool feedback_seen;  /* the feedback detector muted the output */
-    double reduction_db; /* by the limiter now: 0, or below */
-    double ceiling_db;   /* the limiter's */
+    bool feedback_seen;  /* the feedback guard has muted the output */
+    double reduction_db; /* gain by the limiter now, in dB: 0 or less */
+    double ceiling_db;   /* ceiling of the limiter */
 
-    double load_now, load_p99, load_worst; /* of the period, 1 = all of it */
+    double load_now, load_p99, load_worst; /* share of the period; 1: the whole period */
     uint64_t late, lost;                   /* blocks */
     size_t latency_input, latency_mask, latency_plugins, latency_output;
     size_t latency_adapter;
-    bool has_bridge; /* input and output have two clocks: the next two are known */
-    size_t latency_bridge;
-    double ratio_ppm;    /* the input's clock is faster than the output's */
-    const char *backend; /* what the convolver runs on, or NULL */
+    bool has_bridge;       /* input and output have two clocks, with a bridge between them */
+    size_t latency_bridge; /* has_bridge only */
+    /* has_bridge only: how much faster the input's clock is than the output's, in ppm */
+    double ratio_ppm;
+    const char *backend; /* backend of the convolver, or NULL */
 
-    const char *recording; /* path, or NULL: none is made */
-    double recorded;       /* seconds */
+    const char *recording; /* path of the recording; NULL: none */
+    double recorded;       /* length of the recording, in seconds */
 
-    uint64_t osc_refused; /* ignored packets and messages */
+    uint64_t osc_refused; /* packets and messages that were refused */
 
-    const char *const *lines; /* more text: trials, plots; UTF-8 */
+    const char *const *lines; /* further text in UTF-8: trials, plots */
     size_t line_count;
-    size_t question_lines; /* the first of them: what the listener has to answer, before all else */
-    const char *keys;      /* help line: "1-9 choose  space dry  q leave" */
+    /* number of the first `lines` that are a question to the listener; they are displayed first */
+    size_t question_lines;
+    const char *keys; /* help line, such as "1-9 choose  space dry  q leave" */
 };
 
-/* Total, from input to output. */
+/* Total latency from input to output. */
 static inline size_t live_status_latency(const struct live_status *status)
 {
     return status->latency_input + status->latency_mask + status->latency_plugins +
@@ -101,43 +102,47 @@ enum view_choice {
     VIEW_JSON,
 };
 
-/* interval: seconds between two lines of plain and json. 0: json every second; plain prints a line
- * for each change (of the mask, gain, mute, device, latency, late blocks ...), and where such a
- * change goes on, some seconds pass between two of its lines.
+/* Opens a view. interval: seconds between two lines of plain and json. With 0, json prints a line
+ * every second, and plain prints a line for each change (of the mask, gain, mute, device, latency,
+ * late blocks ...). If such a change continues, some seconds pass between its lines.
  * Errors: a screen is requested and the terminal cannot show one; memory. */
 MUST_CHECK enum status view_open(enum view_choice choice, double interval, struct view **view);
 void view_close(struct view *view); /* restores the terminal first; NULL is ignored */
 
-/* Milliseconds between two calls of view_show, and of what else is looked after meanwhile: twice as
- * often as it shows anything new, but no less than five times a second. */
+/* Milliseconds between two rounds of the control thread. It is half the view's interval, but at
+ * most a fifth of a second. */
 int view_tick(const struct view *view);
 
-/* Whether it is time to show something; until then its status need not be made. */
+/* Whether it is time to call view_show. Before, the caller need not make a status. */
 bool view_is_due(const struct view *view);
 
-/* Show `status` if it is time. */
+/* Displays `status` if it is time. */
 void view_show(struct view *view, const struct live_status *status);
 
-/* `status` without what would reveal the hidden choice: chosen 0, not switching, no output meters,
- * no control, no late or lost blocks, load and reduction NaN. Unchanged unless `hidden`. */
+/* A copy of `status`. If it is `hidden`, the copy lacks all that would reveal the choice: chosen is
+ * 0, there is no switch, no output meter, no control, no late or lost block, and load and reduction
+ * are NaN. */
 struct live_status view_visible(const struct live_status *status);
 
-/* The columns of a line on the screen; INT_MAX: lines may have any length, as in plain and json,
- * and with a NULL view. */
+/* Columns of the screen. INT_MAX: lines may have any length, as in plain and json, or if `view` is
+ * NULL. */
 int view_columns(const struct view *view);
-int view_rows(const struct view *view); /* of the screen; INT_MAX as view_columns */
+int view_rows(const struct view *view); /* rows of the screen; INT_MAX as in view_columns */
 
-/* One line of text, cut at about 400 bytes. screen: in the message area; plain and a NULL view: a
- * note on standard error; json: {"event": "message", "seconds": of the stream, "text": ...}. */
+/* Displays a line of text, cut at about 1400 bytes.
+ * - screen: in the message area
+ * - plain, or if `view` is NULL: a note on standard error
+ * - json: {"event": "message", "seconds": of the stream, "text": ...} */
 void view_message(struct view *view, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* The same for what warning() is for. */
+/* Like view_message, but for warnings. */
 void view_warning(struct view *view, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* What view_key returns besides characters (Unicode code points, Enter '\n', Escape 27). */
+/* Results of view_key that are not characters. Characters are Unicode code points; Enter is 10
+ * and Escape 27. */
 enum view_key_code {
     VIEW_KEY_NONE = -1,
-    VIEW_KEY_LEFT = 0x110000, /* beyond Unicode */
+    VIEW_KEY_LEFT = 0x110000, /* beyond the last Unicode code point */
     VIEW_KEY_RIGHT,
     VIEW_KEY_UP,
     VIEW_KEY_DOWN,
@@ -148,12 +153,12 @@ enum view_key_code {
     VIEW_KEY_BACKSPACE,
 };
 
-/* The next key, or VIEW_KEY_NONE; never waits. Call until there is none. If standard input is not
- * a terminal, each character is a key. */
+/* The next key, or VIEW_KEY_NONE. Never waits. Call it until there is no key. If standard input is
+ * not a terminal, each character is a key. */
 int view_key(struct view *view);
 
-/* For poll(): readable when view_key may return a key; -1 when no more keys will come. Ask before
- * each poll. */
+/* A descriptor for poll(): readable when view_key may return a key; -1: no more keys will come. Ask
+ * again before each poll. */
 int view_key_fd(const struct view *view);
 
 #endif

@@ -1,4 +1,4 @@
-/* Shared by all views; for view*.c only. */
+/* Declarations that all views share. Private to view*.c. */
 #ifndef HALO_VIEW_KIND_H
 #define HALO_VIEW_KIND_H
 
@@ -6,22 +6,25 @@
 #include "view/view.h"
 
 struct view_kind {
-    size_t size;               /* of the view, which starts with struct view; view.c allocates it */
-    double interval;           /* default, seconds */
-    bool (*is_possible)(void); /* does the terminal support it? NULL: always possible */
-    enum status (*open)(struct view *view); /* NULL: nothing to do, as with close */
-    void (*close)(struct view *view);
-    void (*show)(struct view *view, const struct live_status *status); /* after view_visible */
-    void (*message)(struct view *view, const char *text); /* any thread; NULL: a note */
-    int (*key)(struct view *view);                        /* NULL: view.c reads the keys */
-    int (*width)(void);                                   /* columns; NULL: any number */
-    int (*height)(void);                                  /* rows; NULL: any number */
+    size_t size;     /* bytes of the view, which starts with struct view; view.c allocates it */
+    double interval; /* default interval, seconds */
+    bool (*is_possible)(void); /* whether the terminal supports the view; NULL: always */
+    enum status (*open)(struct view *view); /* opens the view; NULL: nothing to do */
+    void (*close)(struct view *view);       /* closes the view; NULL: nothing to do */
+    /* shows a status from view_visible */
+    void (*show)(struct view *view, const struct live_status *status);
+    /* shows a message; called on any thread; NULL: print a note */
+    void (*message)(struct view *view, const char *text);
+    int (*key)(struct view *view); /* returns the next key; NULL: view.c reads the keys */
+    int (*width)(void);            /* columns; NULL: unlimited */
+    int (*height)(void);           /* rows; NULL: unlimited */
 };
 
-/* Standard input: a terminal in raw mode, or a pipe or file where each character is a key. */
+/* Keys from standard input: a terminal in raw mode, or a pipe or file where each character is a
+ * key. */
 struct view_keys {
     bool ended;
-    unsigned char bytes[64]; /* read, not yet returned */
+    unsigned char bytes[64]; /* bytes that were read and not returned yet */
     size_t count;
 };
 
@@ -30,7 +33,7 @@ struct view {
     const struct view_kind *kind;
     double interval;
     bool interval_given;
-    double next; /* when to show again; monotonic seconds */
+    double next; /* time of the next display, in monotonic seconds */
     struct view_keys keys;
 };
 

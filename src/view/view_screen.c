@@ -15,10 +15,11 @@
 #include <wchar.h>
 
 enum {
-    ESCAPE_MS = 25, /* wait for the rest of an escape sequence */
-    ERROR_READS = 128,
+    ESCAPE_MS = 25,    /* ms to wait for the rest of an escape sequence */
+    ERROR_READS = 128, /* most reads of standard error at a time */
 };
-static const double READING_TIME = 2; /* seconds on the screen after which a message was read */
+/* seconds on the screen after which a message counts as read */
+static const double READING_TIME = 2;
 
 static void add_message(void *context, const char *text)
 {
@@ -50,7 +51,7 @@ static void add_error_byte(struct screen *screen, char byte)
     screen->error_length = 0;
 }
 
-/* Standard error, line by line; at most what a pipe holds. */
+/* Reads standard error and shows it line by line. Reads at most what a pipe holds. */
 static void read_errors(struct screen *screen)
 {
     char bytes[512];
@@ -63,7 +64,7 @@ static void read_errors(struct screen *screen)
     }
 }
 
-/* Messages that were not on the screen long enough. */
+/* Prints the messages that were not on the screen long enough. */
 static void print_unread(const struct screen *screen)
 {
     double now = monotonic_seconds();
@@ -86,7 +87,7 @@ static bool screen_is_possible(void)
 static const char *capability(char *name)
 {
     const char *text = tigetstr(name);
-    return text && text != (char *)-1 ? text : ""; /* absent, or not a string */
+    return text && text != (char *)-1 ? text : ""; /* the capability is absent, or not a string */
 }
 
 static void set_up(void)
@@ -142,7 +143,7 @@ static void screen_show(struct view *view, const struct live_status *status)
     struct screen *screen = (struct screen *)view;
     struct winsize size;
     read_errors(screen);
-    /* ncurses checks the size only when it reads keys. */
+    /* ncurses checks the size only when it reads keys */
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0 &&
         is_term_resized(size.ws_row, size.ws_col))
         resize_term(size.ws_row, size.ws_col);
@@ -184,7 +185,7 @@ static int screen_key(struct view *view)
                   : character == '\r'   ? '\n'
                   : character == '\177' ? VIEW_KEY_BACKSPACE
                                         : (int)character;
-        if (key != VIEW_KEY_NONE) /* else a resize, or an unknown key */
+        if (key != VIEW_KEY_NONE) /* otherwise the screen was resized, or the key is unknown */
             return key;
     }
 }

@@ -1,4 +1,4 @@
-/* Private to view_screen*.c. Threads: the control thread, between newterm() and endwin(); any
+/* Private to view_screen*.c. Threads: the control thread, between newterm() and endwin(). Any
  * thread may add messages. */
 #ifndef HALO_VIEW_SCREEN_H
 #define HALO_VIEW_SCREEN_H
@@ -12,17 +12,17 @@ enum { SCREEN_MESSAGES = 16, SCREEN_MESSAGE_MOST = 1024 };
 struct screen_message {
     char text[SCREEN_MESSAGE_MOST];
     char stamp[16];
-    double drawn; /* first time; monotonic seconds, 0: not yet */
+    double drawn; /* when it was first drawn, in monotonic seconds; 0: not yet */
 };
 
 struct screen {
     struct view view;
-    int errors;           /* reads standard error; -1: none */
-    char error_line[512]; /* incomplete line */
+    int errors;           /* descriptor to read standard error from; -1: none */
+    char error_line[512]; /* a line that is not complete yet */
     size_t error_length;
     pthread_mutex_t lock;
-    struct screen_message messages[SCREEN_MESSAGES]; /* lock; a ring */
-    size_t message_count;                            /* lock; ever */
+    struct screen_message messages[SCREEN_MESSAGES]; /* under `lock`; a ring */
+    size_t message_count;                            /* under `lock`; number of messages so far */
 };
 
 void screen_prepare_styles(void);

@@ -13,7 +13,7 @@
 #include <wchar.h>
 #include <wctype.h>
 
-/* ---- the pen ---- */
+/* ---- the pen: where text goes ---- */
 
 enum { SCREEN_LABEL = 9 };
 
@@ -25,7 +25,7 @@ enum screen_style {
     STYLE_WARN,
     STYLE_BAD,
     STYLE_CHOSEN,
-    STYLE_BAR, /* the title */
+    STYLE_BAR, /* the title bar */
     STYLE_ALARM,
     STYLES,
 };
@@ -33,15 +33,15 @@ enum screen_style {
 /* The next text starts at (row, column) and ends before column `right`. */
 struct pen {
     int row, column, right;
-    enum screen_style over; /* a style for the whole row, or STYLE_PLAIN */
+    enum screen_style over; /* style of the whole row; STYLE_PLAIN: none */
 };
 
-/* In Unicode or ASCII, by the locale. */
+/* Characters for bars and marks, in Unicode or ASCII; the locale decides. */
 struct screen_glyphs {
     const char *full, *until_peak, *empty, *hold, *mark, *chosen, *coming, *more;
 };
 
-enum { TEXT_MOST = SCREEN_MESSAGE_MOST }; /* bytes of one print */
+enum { TEXT_MOST = SCREEN_MESSAGE_MOST }; /* bytes of a text that is printed at once */
 enum { PAIR_GOOD = 1, PAIR_WARN, PAIR_BAD, PAIR_BAR, PAIR_ALARM };
 
 static attr_t attributes[STYLES];
@@ -55,7 +55,7 @@ static const struct screen_glyphs *screen_glyphs(void)
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? &unicode : &ascii;
 }
 
-/* Colours are optional: every state is legible without them. */
+/* Sets up the colours. They are optional: without them, every state can still be read. */
 void screen_prepare_styles(void)
 {
     attributes[STYLE_DIM] = A_DIM;
@@ -140,7 +140,7 @@ static void put(struct pen *pen, enum screen_style style, const char *text)
     pen->column += columns;
 }
 
-/* Draw what fits and move the pen; control characters and invalid text become '?'. */
+/* Draws what fits and moves the pen. Control characters and invalid text become '?'. */
 static void pen_print(struct pen *pen, enum screen_style style, const char *format, ...)
     PRINTF_LIKE(3, 4);
 static void pen_print(struct pen *pen, enum screen_style style, const char *format, ...)
@@ -159,12 +159,12 @@ static void pen_repeat(struct pen *pen, enum screen_style style, const char *gly
         put(pen, style, glyph);
 }
 
-/* ---- what is broken into rows ---- */
+/* ---- text that is broken into rows ---- */
 
 enum { STAMPED = 60 /* columns; on narrower screens messages have no time */ };
 
-/* Broken at blanks, from a column to `right`. The row is -1: only count. Returns the rows used, at
- * most `most`. */
+/* Draws text, broken at blanks, from the pen's column to its `right`. If the pen's row is -1, only
+ * counts. Returns the number of rows, at most `most`. */
 static int draw_wrapped(const char *text, struct pen pen, enum screen_style style, int most)
 {
     const int row = pen.row, column = pen.column;
@@ -180,7 +180,8 @@ static int draw_wrapped(const char *text, struct pen pen, enum screen_style styl
     return rows;
 }
 
-/* Text broken into rows from `row`; row < 0: only count. They return the rows used. */
+/* Draws the lines of a question from `row` on. If `row` is -1, only counts. Returns the number of
+ * rows. */
 static int screen_draw_questions(const struct live_status *status, int row, int most, int width)
 {
     int rows = 0;
@@ -191,7 +192,7 @@ static int screen_draw_questions(const struct live_status *status, int row, int 
     return rows;
 }
 
-/* Returns the rows used. */
+/* Draws a message, or only counts if `row` is -1. Returns the number of rows. */
 static int draw_message(const struct screen_message *message, enum screen_style style, int row,
                         int most, int width)
 {
@@ -230,7 +231,8 @@ static void screen_draw_messages(struct screen *screen, int row, int rows, int w
     pthread_mutex_unlock(&screen->lock);
 }
 
-/* "1-9 choose  space dry": two blanks between items, the first word is the key. */
+/* Draws a help line such as "1-9 choose  space dry". Two blanks separate items; the first word of
+ * an item is the key. Returns the number of rows. */
 static int screen_draw_keys(const char *keys, int row, int width)
 {
     int rows = 1, column = 1;
@@ -255,9 +257,9 @@ static int screen_draw_keys(const char *keys, int row, int width)
 /* ---- levels and load ---- */
 
 enum {
-    SCALE_DB = 60,     /* the bars' range below full scale */
-    STEP_DB = 12,      /* between two numbers of the scale */
-    NARROW = 80,       /* columns; below, a meter shows two numbers, not four */
+    SCALE_DB = 60,     /* range of the bars below full scale, in dB */
+    STEP_DB = 12,      /* dB between two numbers of the scale */
+    NARROW = 80,       /* columns; on narrower screens a meter shows two numbers, not four */
     FIGURES_WIDE = 29, /* columns */
     FIGURES_NARROW = 15,
     LOAD_FIGURES = 37,
@@ -286,7 +288,7 @@ static enum screen_style style_at(int cell, int width)
     return db < -STEP_DB ? STYLE_GOOD : db < -3 ? STYLE_WARN : STYLE_BAD;
 }
 
-/* Bars of -60..0 dBFS. The pen is at the left of the row. */
+/* Draws the scale of the bars, -60 to 0 dBFS. The pen is at the left of the row. */
 static void screen_draw_scale(struct pen *pen)
 {
     int width = bar_width(pen);
@@ -389,7 +391,7 @@ static void screen_draw_load(struct pen *pen, const struct live_status *status)
 
 enum { WIDEST = 100, NARROWEST = 60, CELL_LEAST = 16, KEY_ROWS_MOST = 3, CHOICE_ROWS_MOST = 10 };
 
-/* Rows of each part. */
+/* Number of rows of each part; 0: the part is left out. */
 struct layout {
     int width;
     int questions, inputs, outputs, choices, lines, messages, keys;
@@ -418,7 +420,7 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Raise a part to `want` rows, as far as rows are left. */
+/* Gives a part up to `want` rows, as far as rows are left. */
 static void grant(int *left, int *rows, int want)
 {
     int more = least(want - *rows, *left);
@@ -428,7 +430,8 @@ static void grant(int *left, int *rows, int want)
     }
 }
 
-/* What plays comes first: the milliseconds, then rate and block give way to it. */
+/* Draws the title. What plays is most important: if there is too little room, the milliseconds are
+ * left out, then rate and block. */
 static void put_title(const struct layout *layout, const struct live_status *status)
 {
     struct pen pen = pen_at(layout, 0);
@@ -456,7 +459,7 @@ static void put_title(const struct layout *layout, const struct live_status *sta
     pen_print(&pen, STYLE_BAR, "%s", right);
 }
 
-/* If there are more channels than rows, the last row combines the rest. */
+/* Draws meters. If there are more channels than rows, the last row combines the rest. */
 static int put_meters(const struct layout *layout, int row, int rows, const char *name,
                       const struct meter_reading *readings, size_t channels)
 {
@@ -507,7 +510,8 @@ static size_t listed_choices(const struct live_status *status)
     return status->choices + (status->without_dry ? 0 : 1);
 }
 
-/* In one column if they fit, else in several, scrolled to the chosen one. */
+/* Draws the choices: in one column if they fit, else in several columns, scrolled to the chosen
+ * one. */
 static int put_choices(const struct layout *layout, int row, const struct live_status *status)
 {
     int listed = (int)listed_choices(status), rows = layout->choices;
@@ -632,8 +636,7 @@ static void put_counts(const struct layout *layout, int row, const struct live_s
         pen_print(&pen, STYLE_WARN, "   OSC refused %llu", (unsigned long long)status->osc_refused);
 }
 
-/* A question comes before all, then the keys to answer it, what the answer brings, and the plot
- * that was asked for. */
+/* Gives rows to a question first, then to the keys for the answer, to a message, and to a plot. */
 static void grant_question(int *left, struct layout *layout, const struct live_status *status,
                            int keys, int lines)
 {
@@ -649,7 +652,7 @@ static void grant_question(int *left, struct layout *layout, const struct live_s
 static struct layout plan(const struct live_status *status)
 {
     struct layout layout = {.width = screen_width()};
-    int left = LINES - 1; /* title */
+    int left = LINES - 1; /* one row for the title */
     int inputs = (int)status->inputs, outputs = status->hidden ? 1 : (int)status->outputs;
     int choices = (int)listed_choices(status);
     int lines = (int)(status->line_count - status->question_lines);
@@ -664,7 +667,7 @@ static struct layout plan(const struct live_status *status)
     grant(&left, &layout.outputs, least(outputs, 1));
     grant(&left, &layout.preset, status->preset || status->coming_preset ? 1 : 0);
     grant(&left, &layout.messages, 1);
-    grant(&left, &layout.lines, lines > 1 ? lines : 0); /* a plot, whole */
+    grant(&left, &layout.lines, lines > 1 ? lines : 0); /* a plot needs all its lines */
     grant(&left, &layout.counts, 1);
     grant(&left, &layout.keys, least(keys, KEY_ROWS_MOST));
     grant(&left, &layout.load, 1);

@@ -5,16 +5,24 @@
 #include <math.h>
 #include <string.h>
 
-static const double MEMORY = 120e9;       /* ns of calls in the line */
-static const double DEVIATION = 0.01;     /* of a clock, at most */
-static const double LATENESS_LEAST = 0.1; /* frames */
-static const double DOUBT = 5e-4;         /* of the slope: calls and the prior count the same */
-static const double SPREAD = 20;          /* error of the line over lateness by calls */
-static const double EVIDENCE = 38;        /* of a change, over chance: mean latenesses */
-static const double EARLY_LEAST = 0.25;   /* frames that a call may be too early */
-static const double EARLY = 40;           /* and mean latenesses, over the number of calls */
-static const double LATENESS_CALLS = 128; /* averaged */
-static const double LATENESS_PRIOR = 8;   /* calls that the value at the start stands for */
+static const double MEMORY = 120e9; /* ns of calls that the line may cover */
+/* relative deviation of a clock from its nominal rate, at most */
+static const double DEVIATION = 0.01;
+static const double LATENESS_LEAST = 0.1; /* frames: lower bound of the mean lateness */
+/* Error of the slope, relative, at which the calls and the prior have the same weight. */
+static const double DOUBT = 5e-4;
+/* error of the line, in mean latenesses, times the number of calls */
+static const double SPREAD = 20;
+/* Evidence for a change, in mean latenesses, above which it is not chance. */
+static const double EVIDENCE = 38;
+/* Frames by which a call may be earlier than the line, in addition to EARLY. */
+static const double EARLY_LEAST = 0.25;
+/* Mean latenesses, divided by the number of calls, by which a call may be earlier than the line. */
+static const double EARLY = 40;
+/* number of calls that the mean lateness is averaged over */
+static const double LATENESS_CALLS = 128;
+/* number of calls that the initial mean lateness counts for */
+static const double LATENESS_PRIOR = 8;
 enum { MISSED_LEAST = 6, DOUBTED = 32 };
 
 HALO_REALTIME static void forget(struct call_clock *clock)
@@ -64,7 +72,7 @@ HALO_REALTIME static double above(struct call_clock_point point, double slope)
     return point.time - slope * point.frames;
 }
 
-/* Two stretches become one, until all together last for MEMORY; then the oldest is dropped. */
+/* Merges the stretches in pairs. If they already cover MEMORY, drops the oldest one instead. */
 HALO_REALTIME static void make_room(struct call_clock *clock)
 {
     struct call_clock_point *lowest = clock->lowest;
@@ -103,7 +111,7 @@ HALO_REALTIME static double slope_between(struct call_clock_point a, struct call
     return (b.time - a.time) / (b.frames - a.frames);
 }
 
-/* The slope of the edge of the lower convex hull that lies below the middle. */
+/* Slope of that edge of the lower convex hull which lies below the middle of the calls. */
 HALO_REALTIME static double hull_slope(const struct call_clock *clock)
 {
     struct call_clock_point hull[CALL_CLOCK_STRETCHES];
@@ -122,7 +130,7 @@ HALO_REALTIME static double hull_slope(const struct call_clock *clock)
     return slope_between(hull[edge - 1], hull[edge]);
 }
 
-/* Few calls say less than what was known before. */
+/* Slope by the calls and the prior. The fewer the calls, the more the prior counts. */
 HALO_REALTIME static double weighed_slope(const struct call_clock *clock)
 {
     if (clock->stretches < 2)
@@ -144,8 +152,8 @@ HALO_REALTIME static void fit(struct call_clock *clock)
 
 /* ---- changes ---- */
 
-/* Each level holds for its calls and all later ones, so a late call stays above those before it,
- * and an early one takes their place. */
+/* Each level is a lower bound for its calls and all later ones. So a late call becomes a new level
+ * on top, and an early call replaces the levels above it. */
 HALO_REALTIME static void add_level(struct call_clock *clock, double late, double time)
 {
     struct call_clock_level *levels = clock->levels, added = {late, time, time, 1};
@@ -168,15 +176,15 @@ HALO_REALTIME static void add_level(struct call_clock *clock, double late, doubl
     levels[clock->level_count++] = added;
 }
 
-/* What lies below all calls since a change. */
+/* A change of the clock: how it was found in the lateness of the calls since. */
 struct change {
-    size_t calls;    /* since */
-    double evidence; /* the area below it, in calls and ns */
-    double rise;     /* of the clock's slope */
+    size_t calls;    /* calls since the change */
+    double evidence; /* area below the lateness of these calls, in calls times ns */
+    double rise;     /* relative change of the clock's slope */
 };
 
-/* The device lost time: no call has come near the line since. Calls that were held up come all at
- * once, so their lateness counts no more than half the time that has passed since. */
+/* Tests whether the device lost time: no call has come near the line since. Calls that were held up
+ * come all at once. So their lateness counts no more than half the time that has passed since. */
 HALO_REALTIME static struct change find_step(const struct call_clock *clock, double time)
 {
     struct change step = {0};
@@ -191,7 +199,8 @@ HALO_REALTIME static struct change find_step(const struct call_clock *clock, dou
     return step;
 }
 
-/* The steepest line from the end of a level that has no later call below it. */
+/* Slope of the steepest line that starts at the end of level `from` and lies below all later
+ * levels. */
 HALO_REALTIME static double rise_from(const struct call_clock *clock, size_t from)
 {
     const struct call_clock_level *levels = clock->levels;
@@ -201,7 +210,7 @@ HALO_REALTIME static double rise_from(const struct call_clock *clock, size_t fro
     return rise;
 }
 
-/* The clock has become slower: calls come ever later. */
+/* Tests whether the clock has become slower: calls come ever later. */
 HALO_REALTIME static struct change find_ramp(const struct call_clock *clock, double time)
 {
     struct change ramp = {0};
@@ -222,7 +231,7 @@ HALO_REALTIME static struct change find_change(const struct call_clock *clock, d
     return ramp.evidence > step.evidence ? ramp : step;
 }
 
-/* All that the levels could show. */
+/* Upper bound of the evidence that find_change can return. */
 HALO_REALTIME static double levels_area(const struct call_clock *clock)
 {
     double area = 0;

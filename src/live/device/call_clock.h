@@ -1,19 +1,20 @@
 /* The clock of a device, found from the times of its calls.
  *
- * A call comes when its frames are there, or later, never earlier: the lateness of a call is not
- * noise around a mean. So the clock is the line that lies below all calls, as near to them as
- * possible, frames across and time upwards (S. Moon, P. Skelly, D. Towsley, "Estimation and removal
- * of clock skew from network delay measurements", 1999): no late call moves it, and its error falls
- * with the number of calls, where that of a mean, and so of a delay-locked loop, falls with the
- * root. Calls of up to two minutes are used. The earliest of a stretch stands for it.
+ * A call comes when its frames are there, or later, but never earlier. So lateness is not noise
+ * around a mean. The clock is the highest straight line below all calls, in a graph of time over
+ * frames (S. Moon, P. Skelly, D. Towsley, "Estimation and removal of clock skew from network delay
+ * measurements", 1999). A late call does not move this line. Its error falls with the number of
+ * calls; the error of a mean or of a delay-locked loop falls with the root of that number. Calls of
+ * up to two minutes are used. They are grouped in stretches; only the earliest call of each stretch
+ * is kept.
  *
- * When a clock becomes slower its calls look late at first; when a device has lost time they stay
- * so. Both are tested against the usual lateness: the area between the line and a ramp, or a step,
- * that lies below all calls since would be a product of chances. With calls late by up to half a
- * period, evenly, that takes a fifth of a period of drift at 2,000 ppm, where the whole
- * distribution would have to be known for a seventh. When a call is earlier than the line's error,
- * the clock has become faster. The line is then found again, from the calls since. Units: frames of
- * the device, ns. Threads: one. Real-time.
+ * If a clock becomes slower, its calls come ever later (a ramp). If a device has lost time, all
+ * calls stay late (a step). Both are tested on the lateness of the recent calls: the area below all
+ * of them must be much larger than chance would make it. With calls late by up to half a period,
+ * evenly distributed, a clock that becomes 2,000 ppm slower is found when it has drifted by a fifth
+ * of a period. If a call is earlier
+ * than the line's error allows, the clock has become faster. After any of these changes the line is
+ * found again, from the calls since. Units: frames of the device, ns. Threads: one. Real-time.
  */
 #ifndef HALO_CALL_CLOCK_H
 #define HALO_CALL_CLOCK_H
@@ -25,58 +26,60 @@
 enum {
     CALL_CLOCK_STRETCHES = 64,
     CALL_CLOCK_RECENT = 1024, /* calls kept for a new start; a power of two */
-    CALL_CLOCK_LEVELS = 64,   /* of lateness */
+    CALL_CLOCK_LEVELS = 64,   /* levels of lateness */
 };
 
 struct call_clock_point {
     double frames, time;
 };
 
-/* Calls in a row of which none came earlier. */
+/* A run of calls. Neither they nor later calls were less late than `late`, in ns. */
 struct call_clock_level {
     double late;
-    double from, to; /* times of the first and of the last, which is that late */
+    double from, to; /* ns; `to`: when the call came that is `late` */
     size_t calls;
 };
 
 struct call_clock {
-    double nominal;                                       /* ns of a frame */
-    double slope;                                         /* of the line: ns of a frame */
-    double prior;                                         /* slope, before the calls said more */
-    double offset;                                        /* of the line: the time of frame 0 */
-    int64_t begun;                                        /* times count from here */
-    size_t calls;                                         /* since the start of the line */
-    double lateness;                                      /* mean, of a call */
+    double nominal;  /* ns per frame, of the nominal rate */
+    double slope;    /* slope of the line: ns per frame */
+    double prior;    /* slope that was known before the first call of the line */
+    double offset;   /* time of frame 0 on the line */
+    int64_t begun;   /* monotonic time that all other times count from */
+    size_t calls;    /* calls since the start of the line */
+    double lateness; /* mean lateness of a call, ns */
     struct call_clock_point lowest[CALL_CLOCK_STRETCHES]; /* the earliest call of each stretch */
     size_t stretches;
-    size_t stretch; /* calls of one */
-    size_t filled;  /* of the last one */
+    size_t stretch; /* calls in a stretch */
+    size_t filled;  /* calls in the last stretch so far */
     struct call_clock_point recent[CALL_CLOCK_RECENT];
-    size_t seen;                                       /* calls, in all */
-    struct call_clock_level levels[CALL_CLOCK_LEVELS]; /* of the last calls, rising */
+    size_t seen; /* calls in all */
+    /* levels of the recent calls, in ascending order of `late` */
+    struct call_clock_level levels[CALL_CLOCK_LEVELS];
     size_t level_count;
-    size_t level_calls; /* of all levels */
+    size_t level_calls; /* calls of all levels */
 };
 
-/* `period` is that of the calls, in frames; `rate` nominal, Hz. */
+/* `rate`: nominal, in Hz. `period`: frames of a call. */
 void call_clock_init(struct call_clock *clock, double rate, size_t period);
 
-/* A call at `time` before which, or with which, `frames` have passed in all. */
+/* Adds a call at `time`. `frames`: frames of the device so far, including this call's. */
 void call_clock_add(struct call_clock *clock, uint64_t frames, int64_t time);
 
-/* The device lost time: only its rate is still known. */
+/* Call it when the device lost time. The slope stays, the offset is found again. */
 void call_clock_restart(struct call_clock *clock);
 
-/* It seems wrong: the line is found again from the last calls. */
+/* Call it when the line seems wrong. The line is found again from the last calls. */
 void call_clock_doubt(struct call_clock *clock);
 
-/* Calls since the start, or the last restart. */
+/* Calls since the line was started. */
 size_t call_clock_calls(const struct call_clock *clock);
 
-double call_clock_slope(const struct call_clock *clock); /* ns of a frame */
+double call_clock_slope(const struct call_clock *clock); /* ns per frame */
 
-/* When these frames have passed, and how many have at a time; after the first call. */
+/* Time when `frames` frames have passed. Only after the first call. */
 int64_t call_clock_time(const struct call_clock *clock, uint64_t frames);
+/* Frames that have passed at `time`. Only after the first call. */
 double call_clock_frames(const struct call_clock *clock, int64_t time);
 
 #endif

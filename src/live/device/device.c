@@ -17,22 +17,23 @@
 struct device_join {
     struct bridge bridge;
     struct device_stream *input, *output; /* not owned */
-    struct device_slot slot;              /* of the output: the user's */
+    struct device_slot slot;              /* the user's step, which the output's call runs */
 };
 
-enum { DEVICE_SIDES = 2 /* of a device, at most */ };
+enum { DEVICE_SIDES = 2 /* streams that a device has at most */ };
 
+/* One stream of a driver: input and output, or one of them. */
 struct device_side {
     const struct device_driver *driver;
     struct device_stream *stream;
-    void *opened;      /* the driver's; NULL: none */
-    char label[264];   /* of input and output */
-    size_t calls_seen; /* by device_side_is_lost, at seen_at */
-    int64_t seen_at;
-    int64_t stalled; /* ns since seen_at; 0: it is not */
+    void *opened;      /* stream of the driver; NULL: not open */
+    char label[264];   /* names of input and output, for messages */
+    size_t calls_seen; /* number of calls at seen_at */
+    int64_t seen_at;   /* when device_side_is_lost last saw a new call, monotonic ns */
+    int64_t stalled;   /* ns since seen_at; 0: the stream does not stall */
 };
 
-/* ---- two streams as one: the output drives the step ---- */
+/* ---- input and output with two clocks: the output's calls run the step ---- */
 
 HALO_REALTIME static int64_t time_of(const struct device_stream *stream)
 {
@@ -97,13 +98,17 @@ static void device_join_run(struct device_join *join, device_step *step, void *c
 
 enum { SIDE_POLL_NS = 2000000 };
 #define SECOND INT64_C(1000000000)
-static const int64_t BEGIN_NS = 5 * SECOND;               /* PulseAudio takes 2 s to start */
-static const int64_t LEARN_NS = SECOND / 2;               /* from the first call, or LEARN_CALLS */
-static const size_t LEARN_CALLS = 8;                      /* the first one may differ in length */
-static const int64_t STOP_NS = 2 * SECOND;                /* for a step or a close to return */
-static const int64_t CLOSE_STOPPING_NS = SECOND * 7 / 10; /* the same once a signal asked to stop */
-static const int64_t AGAIN_NS = SECOND / 20;              /* for a close that hung earlier */
-static const int64_t SILENT_NS = SECOND * 3 / 2;          /* without a call: lost */
+/* time for the first call; PulseAudio takes 2 s to start */
+static const int64_t BEGIN_NS = 5 * SECOND;
+static const int64_t LEARN_NS = SECOND / 2; /* time for LEARN_CALLS calls, from the first one on */
+/* calls until the period counts as known; the first one may have another length */
+static const size_t LEARN_CALLS = 8;
+static const int64_t STOP_NS = 2 * SECOND; /* time for a step or a close to return */
+/* time for a close to return once a signal asked to stop */
+static const int64_t CLOSE_STOPPING_NS = SECOND * 7 / 10;
+static const int64_t AGAIN_NS = SECOND / 20; /* time for a close that was abandoned earlier */
+/* time without a call after which the device is lost */
+static const int64_t SILENT_NS = SECOND * 3 / 2;
 
 /* ---- open ---- */
 
@@ -138,7 +143,7 @@ static enum status make_stream(const struct device_choice *choice, struct device
     return STATUS_OK;
 }
 
-/* A failure is reported only if no other rate is left. */
+/* `quietly`: does not report a failure, since another rate will be tried. */
 static enum status open_at(const struct device_target *target, bool quietly,
                            struct device_side *side)
 {
@@ -156,7 +161,7 @@ static enum status open_at(const struct device_target *target, bool quietly,
     return status;
 }
 
-/* At the first of `count` rates that works (0: the device's). */
+/* Opens a stream at the first of `count` rates that works. Rate 0: the device's own. */
 static enum status device_side_open(const struct device_request *request,
                                     const struct device_choice *choice, const uint32_t *rates,
                                     size_t count, struct device_side *side)
@@ -216,15 +221,15 @@ static bool device_side_is_lost(struct device_side *side)
 /* ---- closing, on a thread that can be abandoned ---- */
 
 struct closing {
-    struct device_side sides[DEVICE_SIDES]; /* what they have is closed and freed by the thread */
+    struct device_side sides[DEVICE_SIDES]; /* the closing thread closes and frees their streams */
     struct device_join *join;
     enum status status;
     atomic_bool done;
 };
 
-/* A close that hangs; until it returns nothing can be opened. */
+/* A close that hangs. Until it returns, no device can be opened. */
 static struct closing *abandoned;
-static int64_t abandoned_at; /* monotonic */
+static int64_t abandoned_at; /* monotonic ns */
 
 static void free_stream(struct device_stream *stream)
 {
@@ -241,7 +246,7 @@ static void free_closing(struct closing *closing)
     free(closing);
 }
 
-/* All streams of a driver are closed before it ends. */
+/* Closes all streams before it ends their drivers. */
 static void *close_main(void *argument)
 {
     struct closing *closing = argument;
@@ -275,14 +280,15 @@ static bool wait_for_close(const struct closing *closing, int64_t limit_ns)
     return closing->done;
 }
 
-/* Only a server hangs: a device with a file is to complete it. */
+/* After a signal to stop, sound servers get less time. The driver with files (only_named) gets the
+ * full time, so that it can complete its file. */
 static int64_t close_limit(const struct closing *closing)
 {
     const struct device_driver *driver = closing->sides[0].driver;
     return stop_requested() && driver && !driver->only_named ? CLOSE_STOPPING_NS : STOP_NS;
 }
 
-/* Frees `join` (or NULL) and the streams; the drivers end. */
+/* Closes and frees the streams and `join` (or NULL), and ends the drivers. */
 static enum status device_sides_close(const struct device_side *sides, struct device_join *join)
 {
     pthread_t thread;
@@ -307,7 +313,7 @@ static enum status device_sides_close(const struct device_side *sides, struct de
         free_closing(closing);
     } else {
         abandoned_at = abandoned ? abandoned_at : monotonic_ns();
-        abandoned = closing; /* one before is leaked: its close may still run */
+        abandoned = closing; /* an earlier one is leaked, since its thread may still use it */
     }
     return status;
 }
@@ -318,7 +324,7 @@ static void device_side_end(const struct device_driver *driver)
     device_sides_close(sides, NULL);
 }
 
-/* A close that hung may have returned. */
+/* Fails while an abandoned close still hangs. If it has returned, frees it. */
 static enum status device_sides_are_clear(void)
 {
     if (abandoned && wait_for_close(abandoned, AGAIN_NS)) {
@@ -334,8 +340,9 @@ double device_hangs(void)
     return abandoned ? 1e-9 * (double)(monotonic_ns() - abandoned_at) : 0;
 }
 
-/* The drivers, in the order of `halo devices` and in which they are tried: sound servers first,
- * those of only_named last. NAME is driver_NAME of driver_NAME.c. */
+/* The drivers, in the order of `halo devices`, which is also the order in which they are tried.
+ * Sound servers come first, drivers with `only_named` last. ROW(NAME) stands for driver_NAME in
+ * driver_NAME.c. */
 #ifdef HALO_WITH_PIPEWIRE
 #define PIPEWIRE(ROW) ROW(pipewire)
 #else
@@ -364,13 +371,14 @@ DRIVERS(DECLARE)
 static const struct device_driver *const drivers[] = {DRIVERS(ENTRY)};
 enum { DRIVER_COUNT = sizeof drivers / sizeof *drivers };
 
-/* With two clocks each direction has a side of its own. */
+/* Index in device.sides. With two clocks, output and input have a side each. Otherwise WHOLE has
+ * both. */
 enum { WHOLE, OUTPUT_SIDE = WHOLE, INPUT_SIDE };
 
 struct device {
     struct device_side sides[DEVICE_SIDES];
-    struct device_join *join; /* of both sides; NULL: there is one */
-    struct device_info names; /* only these are set */
+    struct device_join *join; /* connects two sides with two clocks; NULL: there is one side */
+    struct device_info names; /* host_api, input and output only */
 };
 
 const char *device_driver_name(size_t number)
@@ -380,7 +388,7 @@ const char *device_driver_name(size_t number)
 
 /* ---- the list ---- */
 
-/* The first driver's default is that of all. */
+/* Keeps only the first default host API as the default of the list. */
 static void keep_first_default(struct device_list *list)
 {
     bool has_default = false;
@@ -438,7 +446,7 @@ static void put_names(struct device *device, const struct device_list *list,
         snprintf(names->output, sizeof names->output, "%s", choice->output->name);
 }
 
-/* The input of a device whose output is open: at its rate, if it can. */
+/* Opens the input after the output: at the output's rate, if the input can. */
 static enum status open_input(const struct device_request *request,
                               const struct device_choice *choice, struct device *device)
 {
@@ -470,8 +478,9 @@ static const char no_sinks[] =
     "module-null-sink sink_name=halo' and filter what it plays with 'PULSE_SOURCE=halo.monitor "
     "halo live --device pulse'";
 
-/* The devices of any driver may be named; by default it is the first that has a server. A server
- * that does not answer is one: nobody is to play through another driver unasked. */
+/* Whether no further driver has to be tried. If the request names no device, the first driver with
+ * a server is used, even if its server does not answer: halo must not play through another driver
+ * unasked. */
 static bool is_enough(const struct device_request *request, const struct device_list *list)
 {
     bool has_default = false;
@@ -486,14 +495,14 @@ static bool is_used(const struct device *device, const struct device_driver *dri
     return driver == device->sides[0].driver || driver == device->sides[1].driver;
 }
 
-/* With a spec there may be two devices of a driver; a server is opened once. */
+/* A driver without a spec is opened only once. A driver with a spec can have two devices. */
 static bool is_taken(const struct device *device, const struct device_driver *driver)
 {
     return is_used(device, driver) && !driver->spec;
 }
 
-/* Drivers that can do what is asked: a named one alone, or all but those that must be named, and
- * the one that has the other direction open. */
+/* Lists the devices of the drivers that can serve the request. If it names a driver, only that one.
+ * Otherwise all except those that must be named and the one that has the other direction open. */
 static enum status enumerate_for(const struct device *device, struct device_request *request,
                                  struct device_list *list, size_t *first, size_t *begun,
                                  bool *named)
@@ -539,11 +548,11 @@ static enum status open_device(const struct device_request *asked, struct device
     return status;
 }
 
-/* Whether `name` is of one of the driver's devices; it runs again for nothing else. */
+/* Whether one of the driver's devices has this name. Starts and ends the driver. */
 static bool has_device(const struct device_driver *driver, const char *name)
 {
     struct device_list list = {0};
-    char reason[300]; /* opening says it */
+    char reason[300]; /* ignored: opening the device reports it again */
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
     enum status status = enumerate(driver, NULL, true, &list);
     log_keep_again(&before);
@@ -553,8 +562,8 @@ static bool has_device(const struct device_driver *driver, const char *name)
     return found;
 }
 
-/* A driver's name beside that of one of its devices, as in "--input mic --output pipewire", is the
- * driver's default device. */
+/* If a driver's name stands beside the name of one of its devices, as in "--input mic --output
+ * pipewire", it means the driver's default device. Then one driver serves both. */
 static bool are_of_one(const struct device_request *request)
 {
     const char *spec_in = NULL, *spec_out = NULL;
@@ -566,7 +575,8 @@ static bool are_of_one(const struct device_request *request)
     return (!in || !out) && !one->spec && has_device(one, in ? request->output : request->input);
 }
 
-/* Numbers count the devices of all drivers, and that one's are not listed again. */
+/* Refuses a device's number beside a driver's name: the driver's devices are not listed a second
+ * time, so the numbers would differ. */
 static enum status refuse_number(const struct device_request *request)
 {
     const char *const names[] = {request->input, request->output};
@@ -583,7 +593,8 @@ static enum status refuse_number(const struct device_request *request)
     return STATUS_OK;
 }
 
-/* Two drivers, or two devices of one that takes a spec, are opened one after the other. */
+/* If input and output name two drivers, or two devices of a driver with a spec, opens one after the
+ * other. */
 static enum status open_directions(const struct device_request *request, struct device *device)
 {
     struct device_request one = *request;
@@ -602,7 +613,8 @@ static enum status open_directions(const struct device_request *request, struct 
     return open_device(&one, device);
 }
 
-/* On a thread that can be abandoned: a server that hangs may hold up its clients for ever. */
+/* A device is opened on a thread that can be abandoned, since a hanging server may block its
+ * clients for ever. */
 struct opening {
     struct device_request request;
     struct device *device;
@@ -612,7 +624,8 @@ struct opening {
 };
 
 enum { LOOK_NS = 2000000 };
-static const int64_t STOPPING_NS = 500000000; /* for an opening to end, after a signal to stop */
+/* time for an opening to return, after a signal to stop */
+static const int64_t STOPPING_NS = 500000000;
 
 static void *open_main(void *argument)
 {
@@ -626,7 +639,7 @@ static void *open_main(void *argument)
     return NULL;
 }
 
-/* False: a signal asked to stop, and it still hangs. */
+/* Returns false if a signal asked to stop and the opening still hangs. */
 static bool wait_for_opening(const struct opening *opening)
 {
     int64_t deadline = INT64_MAX;
@@ -644,7 +657,7 @@ static enum status open_within(struct opening *opening, struct device **result)
     if (thread_start(&thread, "halo open", THREAD_AS_CALLER, open_main, opening) != 0)
         return fail_memory("a thread");
     pthread_detach(thread);
-    if (!wait_for_opening(opening)) { /* it keeps what it has */
+    if (!wait_for_opening(opening)) { /* leaked: its thread still uses it */
         device_unhush();
         return fail(CAUSE_INTERRUPTED, "stopped; the sound system had not opened the device");
     }
@@ -704,7 +717,7 @@ bool device_stop(struct device *device)
     return device_side_stop(&device->sides[INPUT_SIDE]) && stopped;
 }
 
-/* A bridge has the rates of its beginning. */
+/* Whether input or output has another rate than when the bridge was made. */
 static bool has_other_rates(const struct device *device)
 {
     const struct bridge *bridge = &device->join->bridge;

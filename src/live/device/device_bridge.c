@@ -9,19 +9,22 @@
 
 enum {
     RING_FRAMES = 4 * DEVICE_FRAMES_MOST,
-    CALLS = 4096,    /* in the ring: seconds */
+    CALLS = 4096,    /* calls that the ring holds: several seconds of them */
     CHUNK = 256,     /* frames interleaved at a time */
-    CALLS_LEAST = 4, /* of a clock, until it is used */
+    CALLS_LEAST = 4, /* calls after which a clock is used */
 };
-static const double MARGIN_PERIODS = 0.75, MARGIN_SECONDS = 1e-3; /* for late calls */
-static const double SETTLE = 0.05;      /* seconds, of a change of the ratio */
-static const double GENTLE = 9e-4;      /* seconds: an error e is corrected by e^2 / GENTLE a
-                                           second */
-static const double SLOW = 30;          /* seconds: and by e / SLOW */
-static const double CORRECTION = 0.005; /* of the pitch, at most */
-static const double JUMP = 0.04;        /* seconds and a period: an error that is cut instead */
-static const double RISE = 0.005;       /* seconds, after a gap */
-static const int64_t LONGEST_NS = 4000000000; /* for which the longest call counts */
+static const double MARGIN_PERIODS = 0.75, MARGIN_SECONDS = 1e-3; /* margin for late calls */
+static const double SETTLE = 0.05; /* seconds in which the ratio moves to a new value */
+/* seconds: a delay error e is corrected by e^2 / GENTLE per second, plus e / SLOW */
+static const double GENTLE = 9e-4;
+static const double SLOW = 30;          /* seconds; see GENTLE */
+static const double CORRECTION = 0.005; /* relative change of the pitch, at most */
+/* Seconds. If the delay is wrong by more than this and a period, the output pauses until it is
+ * right. */
+static const double JUMP = 0.04;
+static const double RISE = 0.005; /* seconds of the fade in after a gap */
+/* ns for which the longest call counts as the period */
+static const int64_t LONGEST_NS = 4000000000;
 
 void bridge_free(struct bridge *bridge)
 {
@@ -48,10 +51,10 @@ enum status bridge_init(struct bridge *bridge, size_t channels, double rate_in, 
     return variable_resampler_create(channels, rate_in / rate_out, &bridge->resampler);
 }
 
-/* ---- the delay that is aimed at, and what is shown ---- */
+/* ---- the wanted delay, and what is displayed ---- */
 
-/* From the end of a period of the input to the first frame of a call, beside one stream for both.
- */
+/* The wanted additional delay, compared with one stream for both directions: in frames of the
+ * input, from the end of an input period to the first frame of an output call. */
 HALO_REALTIME static double target_beside(const struct bridge *bridge)
 {
     const struct bridge_side *input = &bridge->input;
@@ -60,13 +63,13 @@ HALO_REALTIME static double target_beside(const struct bridge *bridge)
            MARGIN_PERIODS * (double)input->period + MARGIN_SECONDS * input->rate;
 }
 
-/* Input frames for one of the output, by the clocks alone. */
+/* Input frames per output frame, by the two clocks alone. */
 HALO_REALTIME static double clock_ratio(const struct bridge *bridge)
 {
     return call_clock_slope(&bridge->output.clock) / call_clock_slope(&bridge->input.clock);
 }
 
-/* What corrects the delay is no part of the ratio. */
+/* Stores the values for bridge_state. ratio_ppm does not include the correction of the delay. */
 HALO_REALTIME static void show(struct bridge *bridge, double error)
 {
     double nominal = bridge->input.rate / bridge->output.rate;
@@ -125,7 +128,7 @@ HALO_REALTIME void bridge_write(struct bridge *bridge, const float *const *in, s
 
 /* ---- the output: clocks ---- */
 
-/* The period is the longest call of the last LONGEST_NS, and up to as long before. */
+/* The period is the longest call of the last LONGEST_NS to 2 * LONGEST_NS. */
 HALO_REALTIME static void follow_period(struct bridge_side *side, size_t count, int64_t time)
 {
     if (side->longest_from == 0)
@@ -148,7 +151,7 @@ HALO_REALTIME static void add_call(struct bridge_side *side, const struct bridge
     call_clock_add(&side->clock, call->frames, call->time);
 }
 
-/* True: the input lost sound. */
+/* Returns true if the input lost sound. */
 HALO_REALTIME static bool add_input_calls(struct bridge *bridge)
 {
     struct bridge_call call;
@@ -162,7 +165,7 @@ HALO_REALTIME static bool add_input_calls(struct bridge *bridge)
 
 /* ---- the output: the delay, in frames of the input ---- */
 
-/* Where a call of the output that ends after all its frames should begin. */
+/* Position in the input, in frames, that the current call of the output should begin at. */
 HALO_REALTIME static double wanted_position(const struct bridge *bridge)
 {
     int64_t time = call_clock_time(&bridge->output.clock, bridge->output.frames);
@@ -170,7 +173,7 @@ HALO_REALTIME static double wanted_position(const struct bridge *bridge)
            target_beside(bridge);
 }
 
-/* The frames that a resampler of this position needs. */
+/* Whether the ring has all frames to resample up to position `end`. */
 HALO_REALTIME static bool has_input(const struct bridge *bridge, double end)
 {
     return end + (double)variable_resampler_reach(bridge->resampler) <
@@ -194,7 +197,7 @@ HALO_REALTIME static bool clocks_are_known(const struct bridge *bridge)
            call_clock_calls(&bridge->output.clock) >= CALLS_LEAST;
 }
 
-/* Start to play once the frame that is wanted is in the ring. */
+/* Starts to play when the wanted frame is in the ring. */
 HALO_REALTIME static void try_start(struct bridge *bridge, size_t frames)
 {
     if (!clocks_are_known(bridge))
@@ -211,7 +214,7 @@ HALO_REALTIME static void try_start(struct bridge *bridge, size_t frames)
     ramp_set(&bridge->rise, 1, (size_t)(RISE * bridge->output.rate));
 }
 
-/* The step for the end of a call; `error`: frames of delay too many. */
+/* The value of `step` for the end of this call. `error`: frames by which the delay is too long. */
 HALO_REALTIME static double next_step(const struct bridge *bridge, size_t frames, double error)
 {
     double seconds = error / bridge->input.rate;
@@ -239,7 +242,7 @@ HALO_REALTIME static void resample(struct bridge *bridge, size_t frames, double 
     ramp_process(&bridge->rise, bridge->channels, bridge->sound.data, frames);
 }
 
-/* False: there is not enough input, or the delay is too far off. */
+/* Returns false if there is not enough input or the delay is too far off. */
 HALO_REALTIME static bool play(struct bridge *bridge, size_t frames)
 {
     double position = (double)bridge->taken - variable_resampler_ahead(bridge->resampler);
@@ -274,7 +277,7 @@ HALO_REALTIME bool bridge_read(struct bridge *bridge, const float **in, size_t f
     return played && !bridge->plays;
 }
 
-/* ---- shown ---- */
+/* ---- for display ---- */
 
 struct bridge_state bridge_state(const struct bridge *bridge)
 {

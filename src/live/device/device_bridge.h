@@ -1,20 +1,22 @@
-/* The bridge from an input to an output that have two clocks.
+/* The bridge between an input and an output that have two clocks.
  *
- * Calls of the input write into a ring, calls of the output read from it through a resampler
- * (variable_resampler.h) whose ratio follows the two clocks. As in zita-ajbridge (F. Adriaensen,
- * "Controlling adaptive resampling", 2012) times of calls are filtered first, here by call_clock.h,
- * so that their jitter does not get into the ratio; a loop of the second order then has the ratio
- * of the clocks' rates as its integral part, and corrects the delay by the square of its error: an
- * error of a fraction of a frame, which is noise, moves the pitch by less than 1 ppm, one of many
- * frames is gone within a second.
+ * Calls of the input write to a ring. Calls of the output read from the ring through a resampler
+ * (variable_resampler.h), whose ratio follows the two clocks. The method is that of zita-ajbridge
+ * (F. Adriaensen, "Controlling adaptive resampling", 2012): the times of the calls are filtered
+ * first, so that their jitter does not get into the ratio; here call_clock.h filters them. Then a
+ * control loop of the second order sets the ratio. Its integral part is the ratio of the clocks'
+ * rates. It corrects the delay by the square of the delay's error: an error of a fraction of a
+ * frame, which is noise, changes the pitch by less than 1 ppm, and an error of many frames is gone
+ * within a second.
  *
- * The delay from the input's clock to the output's is kept at a target: a period of each, what the
- * resampler needs, and 3/4 of a period of the input and a millisecond for late calls. When either
- * side loses sound, or its calls are later than that, the output is silent until the delay is exact
- * again: one gap, and the delay does not grow.
+ * The delay from the input's clock to the output's is kept at a target. The target is the sum of a
+ * period of the input, a period of the output, the frames that the resampler needs, and a margin
+ * for late calls: 3/4 of a period of the input and a millisecond. If either side loses sound, or
+ * calls are later than the margin, the output is silent until the delay is exact again. So there is
+ * one gap, and the delay does not grow.
  *
- * Threads: bridge_write on the input's, bridge_read on the output's, both real-time; the rest on
- * the control thread, init and free while neither runs.
+ * Threads: bridge_write on the input's and bridge_read on the output's, both real-time. The rest on
+ * the control thread; init and free only while neither runs.
  */
 #ifndef HALO_DEVICE_BRIDGE_H
 #define HALO_DEVICE_BRIDGE_H
@@ -33,44 +35,48 @@ enum { BRIDGE_CHANNELS_MOST = 64 };
 struct bridge_side {
     double rate;     /* nominal, Hz */
     size_t period;   /* frames of a call */
-    uint64_t frames; /* so far */
+    uint64_t frames; /* frames so far */
     struct call_clock clock;
-    size_t longest; /* call of this time, and of the time before */
-    size_t longest_before;
-    int64_t longest_from; /* when this time began */
+    size_t longest;        /* longest call since `longest_from`, in frames */
+    size_t longest_before; /* longest call in the time before, in frames */
+    int64_t longest_from;  /* start of the present time, ns; a time lasts LONGEST_NS */
 };
 
+/* A call of the input, as it is told to the output's thread. */
 struct bridge_call {
-    uint64_t frames; /* of the input, in all */
+    uint64_t frames; /* frames of the input so far, including this call's */
     int64_t time;
-    size_t count; /* of this call */
-    bool lost;
+    size_t count; /* frames of this call */
+    bool lost;    /* the input lost sound before this call */
 };
 
+/* The input's thread uses `written`, `lost` and `written_frames`; the output's thread uses `input`
+ * and all that follows. */
 struct bridge {
     size_t channels;
     struct ring *audio;    /* interleaved frames */
     struct ring *calls;    /* struct bridge_call */
-    uint64_t written;      /* this and the next: the input's thread */
-    bool lost;             /* sound, before the next call reported */
-    float *written_frames; /* interleaved, some */
+    uint64_t written;      /* frames of the input so far */
+    bool lost;             /* sound was lost, and this has not been told with a call yet */
+    float *written_frames; /* buffer to interleave frames */
 
-    struct bridge_side input, output; /* from here on: the output's thread */
+    struct bridge_side input, output;
     struct variable_resampler *resampler;
-    float *read_frames;
-    struct block sound; /* resampled, for the step */
-    bool plays;         /* false: silence, until the delay is right */
-    uint64_t taken;     /* frames, from the ring */
-    double step;        /* input frames per output frame, of the last frame */
-    struct ramp rise;
-    _Atomic double ratio_ppm, delay, target; /* as bridge_state */
+    float *read_frames;                      /* buffer for frames from the ring */
+    struct block sound;                      /* resampled sound, for the step */
+    bool plays;                              /* false: silent until the delay is right */
+    uint64_t taken;                          /* frames read from the ring */
+    double step;                             /* input frames per output frame, at the last frame */
+    struct ramp rise;                        /* fade in after a gap */
+    _Atomic double ratio_ppm, delay, target; /* atomic copies for bridge_state */
 };
 
-/* What is shown. */
+/* State of a bridge, for display. */
 struct bridge_state {
-    double ratio_ppm; /* the input's clock is faster than the output's, beside the nominal rates */
-    double delay;     /* frames of the output that the bridge adds to one stream for both */
-    double target;    /* the same, as it should be */
+    /* ppm by which the input's clock is faster than the output's, relative to the nominal rates */
+    double ratio_ppm;
+    double delay;  /* frames of the output: delay by the bridge */
+    double target; /* frames of the output: what `delay` should be */
 };
 
 /* Errors: memory. */
@@ -78,15 +84,17 @@ MUST_CHECK enum status bridge_init(struct bridge *bridge, size_t channels, doubl
                                    double rate_out);
 void bridge_free(struct bridge *bridge);
 
-/* Begin anew, with these periods. */
+/* Empties the ring and restarts both clocks, with these periods in frames. */
 void bridge_start(struct bridge *bridge, size_t period_in, size_t period_out);
 
-/* A call of the input at `time` (ns) with `frames` frames; `lost`: its device lost some before. */
+/* A call of the input with `frames` frames at `time` (ns). `lost`: the device lost sound before
+ * it. */
 void bridge_write(struct bridge *bridge, const float *const *in, size_t frames, int64_t time,
                   bool lost);
 
-/* A call of the output: sets in[c] to `frames` frames, DEVICE_FRAMES_MOST at most, valid until the
- * next call. True: a gap begins. */
+/* A call of the output for `frames` frames (at most DEVICE_FRAMES_MOST) at `time` (ns). Sets in[c]
+ * to the input's sound, valid until the next call. `lost`: the device lost sound before it. Returns
+ * true if a gap begins. */
 bool bridge_read(struct bridge *bridge, const float **in, size_t frames, int64_t time, bool lost);
 
 struct bridge_state bridge_state(const struct bridge *bridge);

@@ -1,4 +1,4 @@
-/* What drivers share: calling the step, threads, standard error and lists. */
+/* Functions that the drivers share: calling the step, threads, standard error and lists. */
 #include "live/device/device_driver.h"
 
 #include "base/plural.h"
@@ -12,10 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STEADY_CALLS = 32 };   /* of one length: the period has changed, and does not vary */
-enum { PRIORITY_LEAST = 10 }; /* lower ones are easily preempted by others */
+/* calls of the same length after which the period counts as constant again */
+enum { STEADY_CALLS = 32 };
+/* a lower priority is not enough: other threads would often preempt */
+enum { PRIORITY_LEAST = 10 };
 
-/* Once, while silence plays: some systems give the thread too low a priority, or none. */
+/* Runs in the first call, while silence plays. Some systems give the thread too low a priority, or
+ * none. */
 static void raise_priority(struct device_stream *stream)
 {
     struct realtime_before before;
@@ -27,7 +30,8 @@ static void raise_priority(struct device_stream *stream)
         stream->priority = REALTIME_PRIORITY;
 }
 
-/* The first call may be longer, with input gathered before: it does not count as varying. */
+/* The first call may be longer, if input was gathered before it. It does not make the period
+ * vary. */
 HALO_REALTIME static void count_call(struct device_stream *stream, size_t frames)
 {
     size_t calls = atomic_load_explicit(&stream->calls, memory_order_relaxed);
@@ -82,7 +86,8 @@ HALO_REALTIME bool device_process(struct device_stream *stream, const float *con
     return slot;
 }
 
-static int standard_error = -1; /* the original, while it is discarded; else -1 */
+/* file descriptor of standard error while it is discarded; else -1 */
+static int standard_error = -1;
 
 void device_hush(void)
 {
@@ -210,7 +215,7 @@ static size_t channels_of(const struct device_row *row, enum device_direction di
     return direction == INPUT ? row->channels_in : row->channels_out;
 }
 
-/* Host APIs of servers are named as their drivers are. */
+/* Whether the name of a host API is also that of a driver. The host APIs of servers are. */
 static bool is_driver(const char *name)
 {
     size_t i = 0;
@@ -347,7 +352,7 @@ static enum status choose_named(const struct device_list *list, const char *requ
     return STATUS_OK;
 }
 
-/* A named device decides the host API of a direction that has no name. */
+/* If only one direction names a device, the other direction uses the same host API. */
 static enum status choose_devices(const struct device_request *request,
                                   const struct device_list *list, bool named,
                                   struct device_choice *choice)
@@ -372,7 +377,8 @@ static enum status choose_devices(const struct device_request *request,
     return STATUS_OK;
 }
 
-/* The channels of a row, or of a sink to make: as many as are asked for. */
+/* Chooses the channels of a device, or of a sink to make. A sink has as many as the request asks
+ * for. */
 static enum status choose_channels(const struct device_row *row, const char *sink,
                                    enum device_direction direction, size_t request,
                                    const size_t *map, size_t map_count,

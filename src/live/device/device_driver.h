@@ -1,8 +1,8 @@
 /* The interface to a sound system.
  *
  * A driver is one file with a struct device_driver, and a row of the table in device.c. device.c
- * chooses driver and device by name, detects a stalled device and abandons a close that hangs.
- * Threads: the control thread; close may be called by another one; device_process is called on the
+ * chooses driver and device by name, detects a stalled device, and abandons a close that hangs.
+ * Threads: the control thread; close may be called on another one; device_process is called on the
  * driver's thread.
  */
 #ifndef HALO_DEVICE_DRIVER_H
@@ -14,15 +14,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* The channels that a step uses. */
+/* The channels of one direction that a step uses. */
 struct device_channels {
-    size_t opened; /* up to the highest mapped one */
-    size_t count;
-    size_t map[DEVICE_CHANNELS_MOST]; /* from 0 */
-    bool mapped[DEVICE_CHANNELS_MOST];
+    size_t opened; /* channels that the driver opens: from the first to the highest one in `map` */
+    size_t count;  /* number of the step's channels */
+    size_t map[DEVICE_CHANNELS_MOST];  /* device channel of each channel of the step, from 0 */
+    bool mapped[DEVICE_CHANNELS_MOST]; /* by device channel: it is in `map` */
 };
 
-/* Whether they are the device's first ones, in its order. */
+/* Whether the step's channels are the device's first ones, in the device's order. */
 static inline bool device_channels_are_first(const struct device_channels *channels)
 {
     for (size_t c = 0; c < channels->count; c++)
@@ -31,126 +31,136 @@ static inline bool device_channels_are_first(const struct device_channels *chann
     return true;
 }
 
+/* A step and its context. */
 struct device_slot {
     device_step *step;
     void *context;
 };
 
-/* Shared by the driver's thread and the control thread; what is not atomic is written before the
- * stream starts. */
+/* Shared by the driver's thread and the control thread. Members that are not atomic are written
+ * before the stream starts. */
 struct device_stream {
     struct device_channels in;
     struct device_channels out;
-    bool ordinary;  /* the thread keeps its priority */
-    float *silence; /* DEVICE_FRAMES_MOST, in place of missing input */
-    struct device_slot slot;
-    struct device_slot *_Atomic current; /* NULL: silence */
+    bool ordinary;           /* the driver's thread keeps its priority */
+    float *silence;          /* DEVICE_FRAMES_MOST frames of silence, for missing input */
+    struct device_slot slot; /* the step, while it runs */
+    struct device_slot *_Atomic current; /* points to `slot`; NULL: play silence */
     atomic_bool inside;                  /* the callback may be using `current` */
-    atomic_size_t calls;
-    atomic_size_t period;
-    atomic_bool varies;
-    size_t steady; /* calls of this period in a row; the driver's thread */
-    atomic_int priority;
-    int64_t simulated_ns;       /* time of the call, set before it by the driver's thread; 0: the
-                                   monotonic clock's */
-    const char *_Atomic notice; /* what users should know of the connections; NULL: nothing */
+    atomic_size_t calls;                 /* calls so far */
+    atomic_size_t period;                /* frames of the last call */
+    atomic_bool varies;                  /* the last calls differed in length */
+    size_t steady;       /* calls in a row of this period; used by the driver's thread only */
+    atomic_int priority; /* real-time priority of the driver's thread, as in device_info */
+    /* time of the current call, set by the driver's thread; 0: use the monotonic clock */
+    int64_t simulated_ns;
+    const char *_Atomic notice; /* message for users about the connections; NULL: none */
 };
 
-/* One block: `in` and `out` have the opened channels; NULL: no input, no output. `out` is written
- * completely. `lost`: sound was lost just before. False: no step runs, it is silence. Real-time. */
+/* Runs the step for one call. `in` and `out` have the opened channels, or are NULL (no input, no
+ * output). All of `out` is written. `lost`: sound was lost just before. Returns false if no step
+ * runs and `out` is silence. Real-time. */
 bool device_process(struct device_stream *stream, const float *const *in, float *const *out,
                     size_t frames, bool lost);
 
+/* What to open. */
 struct device_target {
     const struct device_request *request;
-    const struct device_row *input; /* NULL: none */
-    const struct device_row *output;
-    const char *label; /* of input and output, for messages */
+    const struct device_row *input;  /* NULL: no input */
+    const struct device_row *output; /* NULL: no output */
+    const char *label;               /* names of input and output, for messages */
 };
 
 struct device_driver {
-    const char *name;        /* selected by --driver NAME or --device NAME[:SPEC] */
-    const char *spec;        /* describes SPEC to users; NULL: it takes none */
-    const char *absent;      /* the error where a user names it and it lists no host API */
-    struct library *library; /* that it needs, open in all of the following; NULL: none */
+    const char *name;   /* selected by --driver NAME or --device NAME[:SPEC] */
+    const char *spec;   /* describes SPEC to users; NULL: it takes none */
+    const char *absent; /* error message if the user names the driver and it lists no host API */
+    /* shared library that the driver needs, open while the functions below run; NULL: none */
+    struct library *library;
 
-    /* Start, and append the present devices with device_list_add; nothing where its server does not
-     * run. `spec` may be NULL. Errors: the sound system's; end is called in any case. */
+    /* Starts the driver and appends its devices with device_list_add. If its server does not run,
+     * appends nothing. `spec` may be NULL. Errors: the sound system's. `end` is called in any
+     * case. */
     enum status (*enumerate)(const char *spec, struct device_list *list);
 
-    /* Open and start a stream, which calls device_process, after enumerate and before end. *opened
-     * is NULL before. Errors (one line): an unsupported rate, no sound; close is called in any case
-     * if *opened was set. */
+    /* Opens and starts a stream, which calls device_process. Called between enumerate and end.
+     * *opened is NULL before. Errors (one line): an unsupported rate, no sound. If *opened was set,
+     * `close` is called even after an error. */
     enum status (*open)(const struct device_target *target, struct device_stream *stream,
                         void **opened);
 
-    bool (*is_running)(void *opened);                         /* false: the device is gone */
-    void (*describe)(void *opened, struct device_info *info); /* its rate, latencies, layout */
-    void (*watch)(void *opened);                        /* called with device_state; may be NULL */
-    void (*set_latency)(void *opened, uint64_t frames); /* of the step; may be NULL */
+    bool (*is_running)(void *opened); /* returns false if the device is gone */
+    /* fills in rate, latencies and layout */
+    void (*describe)(void *opened, struct device_info *info);
+    void (*watch)(void *opened); /* called by device_state; may be NULL */
+    /* takes the latency of the step; may be NULL */
+    void (*set_latency)(void *opened, uint64_t frames);
 
-    /* End the stream and free it. Errors: a file that the device wrote is not complete. */
+    /* Ends the stream and frees it. Errors: a file that the device wrote is not complete. */
     enum status (*close)(void *opened);
-    void (*end)(void);    /* release what enumerate started; no stream is open */
-    bool noisy;           /* silence standard error during close and end */
-    bool outlives_stalls; /* no calls: not a loss, since is_running tells when the server is gone */
-    bool mixes_to_mono;   /* a device of one channel plays what all are together */
-    bool has_sinks;       /* does what a request's `sink` and `loopback` ask for */
-    bool only_named;      /* used by its name alone, so never in place of a missing device */
+    void (*end)(void); /* releases what enumerate started; no stream is open */
+    bool noisy; /* discard standard error during close and end, since the library writes to it */
+    /* A stream without calls is not lost, since is_running tells whether the server is gone. */
+    bool outlives_stalls;
+    bool mixes_to_mono; /* a device of one channel plays the sum of all channels */
+    bool has_sinks;     /* supports the `sink` and `loopback` of a request */
+    bool only_named;    /* never used unless the user names it */
 };
 
-/* Append a host API, then its devices; the driver fills in the rest of an entry before it adds the
- * next. Errors: memory. */
+/* Appends a host API. Append its devices next. The driver fills in each entry before it adds
+ * another one. Errors: memory. */
 MUST_CHECK enum status device_list_add_host(struct device_list *list, const char *name,
                                             struct device_host **host);
 MUST_CHECK enum status device_list_add(struct device_list *list, size_t host, const char *name,
                                        struct device_row **row);
 
-/* The name of a driver of the table, by its number; NULL: there are no more. */
+/* Name of the driver at index `number` of the table; NULL: the table has ended. */
 const char *device_driver_name(size_t number);
 
 /* ---- the driver, devices and channels that a request names ---- */
 
+/* The devices and channels that fit a request. */
 struct device_choice {
-    const struct device_row *input; /* of the list; NULL: none, or a sink */
+    const struct device_row *input; /* entry of the list; NULL: no input, or a sink */
     const struct device_row *output;
-    const char *sink; /* to make, instead of an input; NULL: none */
+    const char *sink; /* name of a sink to make, as the input; NULL: none */
     struct device_channels in;
     struct device_channels out;
 };
 
-/* If the request names this driver, alone or followed by a colon, remove that name and set *named
- * and *spec (what follows the colon). Errors (usage): two different specs. */
+/* If the request names this driver, alone or followed by a colon, removes that name and sets *named
+ * and *spec (the text after the colon). Errors (usage): two different specs. */
 MUST_CHECK enum status device_choose_driver(const struct device_driver *driver,
                                             struct device_request *request, bool *named,
                                             const char **spec);
 
-/* The driver that a name stands for, and its spec; NULL: none. */
+/* The driver that a name stands for, and its spec; NULL: the name is not a driver's. */
 const struct device_driver *device_choose_named(const struct device_driver *const *drivers,
                                                 size_t count, const char *name, const char **spec);
 
-/* Whether it is the number of a device, as "halo devices" counts them, and no name. */
+/* Whether `request` is the number of a device, as `halo devices` prints it. */
 bool device_choose_is_number(const char *request);
 
-/* Whether `name`, or a part of it, is that of a device. */
+/* Whether a device of the list has this name, or a name that contains it. */
 bool device_choose_is_there(const struct device_list *list, const char *name);
 
 /* Whether input and output name two drivers, or two specs of one. */
 bool device_choose_names_two(const struct device_driver *const *drivers, size_t count,
                              const struct device_request *request);
 
-/* Whether one stream can serve what was chosen. */
+/* Whether one stream can serve the chosen input and output. */
 bool device_choice_has_one_clock(const struct device_choice *choice,
                                  const struct device_list *list);
 
-/* Errors: those of device_open. */
+/* Finds the devices and channels that fit the request. `named`: the request named the driver.
+ * Errors: those of device_open. */
 MUST_CHECK enum status device_choose(const struct device_request *request,
                                      const struct device_list *list, bool named,
                                      struct device_choice *choice);
 
 /* ---- for drivers ---- */
 
-/* Discard standard error between the two, since sound libraries log to it. Not nested. */
+/* Discards standard error until device_unhush, since sound libraries write to it. Do not nest. */
 void device_hush(void);
 void device_unhush(void);
 

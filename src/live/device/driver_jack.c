@@ -1,7 +1,7 @@
 /* JACK: a client "halo" with a port for each channel of the step.
  *
- * Devices are the server's other clients; "none" is none of them, and leaves the ports to be
- * connected by others. The server's period and rate are used as they are. */
+ * Devices are the server's other clients; "none" is no client: other programs then connect halo's
+ * ports. The server's period and rate are used as they are. */
 #include "base/monotonic.h"
 #include "base/realtime.h"
 #include "base/thread.h"
@@ -13,11 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A connection of one of halo's ports with a port of another client. */
 struct jack_patch_link {
-    char *own;   /* without the client, whose name the server may change */
-    char *other; /* in full */
-    bool there;  /* the other port, at the last look */
-    int undone;  /* looks since then, with the port still there */
+    char *own;   /* name of halo's port, without the client's name, which the server may change */
+    char *other; /* full name of the other port */
+    bool there;  /* the other port existed at the last look */
+    int undone;  /* number of looks since the connection was undone while the other port existed */
 };
 
 struct jack_patch {
@@ -25,9 +26,11 @@ struct jack_patch {
     size_t count;
 };
 
-enum { LOOKS = 8 }; /* at a change: a connection may be seen only after the next period */
+/* looks at the connections after a change, since a connection may be seen only after the next
+ * period */
+enum { LOOKS = 8 };
 enum { POLL_NS = 1000000, AGAIN_NS = 50000000 };
-static const int64_t ANSWER_NS = INT64_C(2000000000); /* for a server to answer */
+static const int64_t ANSWER_NS = INT64_C(2000000000); /* time in which a server must answer */
 
 /* The ports of one direction. */
 struct jack_ports {
@@ -40,19 +43,21 @@ static struct {
     struct device_stream *stream;
     struct jack_ports in, out;
     atomic_uint_fast64_t latency; /* frames that the step adds */
-    atomic_bool gone;             /* the server, or it has removed the client */
-    atomic_bool xrun;             /* since the last block */
-    atomic_bool changed;          /* ports or connections, since the last look */
-    int looks;                    /* still to come */
-    struct jack_patch patch;      /* kept for a stream that continues this one */
+    atomic_bool gone;             /* the server ended or removed the client */
+    atomic_bool xrun;             /* an xrun occurred since the last block */
+    atomic_bool changed;          /* ports or connections changed since the last look */
+    int looks;                    /* looks that are still to be made */
+    struct jack_patch patch;      /* connections; kept for a stream that is opened again */
 } jack;
 
 /* ---- connections, remembered by the names of ports
  *
- * One that was undone while the other port stayed is forgotten. One whose other port went away,
- * with its client or with the server, is made again as soon as a port of that name appears. ---- */
+ * If a connection is undone while the other port stays, it is forgotten. If the other port goes
+ * away, with its client or with the server, the connection is made again when a port of that name
+ * appears. ---- */
 
-/* A port that goes away is disconnected before, and a server that ends may take a while. */
+/* Number of looks after which an undone connection is forgotten. A port that goes away is
+ * disconnected first, and a server that ends may take a while. */
 enum { LOOKS_UNDONE = 20 };
 
 static void link_free(struct jack_patch_link *link)
@@ -69,7 +74,7 @@ static void clear_links(void)
     jack.patch = (struct jack_patch){0};
 }
 
-/* None of the other ports is there: all links are made again when they appear. */
+/* The other ports are gone. All connections are made again when their ports appear. */
 static void await_links(void)
 {
     for (size_t i = 0; i < jack.patch.count; i++)
@@ -123,7 +128,7 @@ static void make_link(const jack_port_t *port, const char *other)
     (void)jack_connect(jack.client, is_input ? other : own, is_input ? own : other);
 }
 
-/* False: it was undone, and is to be forgotten. */
+/* Returns false if the connection was undone and is to be forgotten. */
 static bool follow(struct jack_patch_link *link, jack_port_t *port)
 {
     bool was_there = link->there;
@@ -135,7 +140,8 @@ static bool follow(struct jack_patch_link *link, jack_port_t *port)
     return link->undone < LOOKS_UNDONE;
 }
 
-/* False: look again soon, since a connection was undone and its port may be going away too. */
+/* Returns false if another look is needed soon: a connection was undone, and its port may be going
+ * away too. */
 static bool follow_links(jack_port_t *const *ports, size_t count)
 {
     size_t kept = 0;
@@ -157,9 +163,9 @@ static bool follow_links(jack_port_t *const *ports, size_t count)
 
 /* ---- clients as devices ---- */
 
-static const char no_client[] = "none"; /* the device that is no client */
+static const char no_client[] = "none"; /* device without a client */
 
-/* For jack_free. NULL: there are none. */
+/* Free it with jack_free. NULL: there are no ports. */
 static const char **port_names(unsigned long flags)
 {
     return jack_get_ports(jack.client, NULL, JACK_DEFAULT_AUDIO_TYPE, flags);
@@ -176,7 +182,7 @@ static bool owns(const char *port, const char *client)
     return strncmp(port, client, length) == 0 && port[length] == ':';
 }
 
-/* What a playback device plays, offered as an input by sound servers. */
+/* Whether a port is the monitor of a playback device, which sound servers offer as an input. */
 static bool is_monitor(const char *port)
 {
     return strncmp(port + name_length(port), ":monitor", 8) == 0;
@@ -205,7 +211,7 @@ static bool is_default_port(const char *name, const jack_port_t *port)
 static void add_port(struct device_row *row, const char *name, bool *has_default)
 {
     jack_port_t *port = jack_port_by_name(jack.client, name);
-    if (!port) /* it went away */
+    if (!port) /* the port has gone away */
         return;
     bool plays = jack_port_flags(port) & JackPortIsInput;
     bool is_default = !*has_default && is_default_port(name, port);
@@ -235,7 +241,7 @@ static enum status add_ports(const char *const *names, struct device_list *list,
     return STATUS_OK;
 }
 
-/* Without ports of hardware there is nothing to connect to by default. */
+/* Adds the device "none". It is the default in a direction without hardware ports. */
 static enum status add_none(struct device_list *list, bool can_record, bool can_play)
 {
     struct device_row *row;
@@ -247,7 +253,6 @@ static enum status add_none(struct device_list *list, bool can_record, bool can_
     return STATUS_OK;
 }
 
-/* no_client is the default where no hardware is. */
 static enum status list_clients(struct device_list *list)
 {
     struct device_host *host;
@@ -278,8 +283,8 @@ static void server_is_gone(jack_status_t code, const char *reason, void *context
     atomic_store(&jack.gone, true);
 }
 
-/* A stopped server lets its new clients wait for ever: so they are opened on a thread, which goes
- * on waiting where we do not. */
+/* A stopped server makes its new clients wait for ever. So a client is opened on a thread. If halo
+ * stops waiting, the thread goes on waiting. */
 enum opening_state { NOT_OPENING, IS_OPENING, HAS_OPENED };
 
 static struct {
@@ -308,7 +313,8 @@ static jack_client_t *client_within(int64_t limit_ns)
 static enum status connect_to_server(void)
 {
     pthread_t thread;
-    bool is_waiting = atomic_load(&client_opening.state) == IS_OPENING; /* for a while already */
+    /* an earlier attempt still waits */
+    bool is_waiting = atomic_load(&client_opening.state) == IS_OPENING;
     jack_set_error_function(say_nothing);
     jack_set_info_function(say_nothing);
     if (atomic_load(&client_opening.state) == NOT_OPENING) {
@@ -393,7 +399,7 @@ static jack_latency_range_t latency_range(const struct jack_ports *ports,
     return all;
 }
 
-/* Every output is made of every input. */
+/* Passes latencies from inputs to outputs or back. Every output depends on every input. */
 static void pass_latency(jack_latency_callback_mode_t mode, void *context)
 {
     (void)context;
@@ -410,7 +416,7 @@ static void pass_latency(jack_latency_callback_mode_t mode, void *context)
 
 /* ---- the stream: ports and connections ---- */
 
-/* The step's channels alone get a port. */
+/* Registers a port for each channel that the step uses. */
 static enum status register_ports(struct jack_ports *ports, struct device_channels *channels,
                                   const char *direction, unsigned long flags)
 {
@@ -435,7 +441,7 @@ static bool connect(bool plays, const char *own, const char *other)
     return error == 0 || error == EEXIST;
 }
 
-/* `map`: the channels of `row`. */
+/* `map`: the channels of `row` to connect. */
 static void connect_ports(const struct jack_ports *ports, const struct device_row *row,
                           const size_t *map, bool plays)
 {
@@ -456,7 +462,7 @@ static void connect_ports(const struct jack_ports *ports, const struct device_ro
                 row->name);
 }
 
-/* What this very stream plays would come back as its input. */
+/* Refuses an input that is the monitor of the chosen output: it would be feedback. */
 static enum status refuse_own_output(const struct device_target *target)
 {
     const struct device_row *input = target->input, *output = target->output;
@@ -548,7 +554,8 @@ static void jack_set_latency(void *opened, uint64_t frames)
         jack_recompute_total_latencies(jack.client);
 }
 
-/* An input may hear an output directly, or what a device plays. */
+/* Whether an input port is connected with halo's own output, or with the monitor of a playback
+ * device. */
 static bool hears_itself(const jack_port_t *port)
 {
     const char **others = jack_port_get_all_connections(jack.client, port);
@@ -595,7 +602,7 @@ static void jack_watch(void *opened)
 static enum status jack_close(void *opened)
 {
     (void)opened;
-    jack_deactivate(jack.client); /* the ports go with the client */
+    jack_deactivate(jack.client); /* also removes the ports */
     jack.in.count = jack.out.count = 0;
     return STATUS_OK;
 }

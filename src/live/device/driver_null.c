@@ -1,11 +1,12 @@
-/* Devices without hardware: input is silence or a sound file, output is discarded or written to a
- * sound file, in real time, faster, or as fast as possible. Xruns, jitter, varying periods, drift
- * of the clock, loss and return of the device, and another rate, can be injected. Files start with
- * the first block that a step runs, so that frame i of `out` is the result of frame i of `in`. They
- * are read and written on the driver's thread.
+/* Devices without hardware. The input is silence or a sound file. The output is discarded or
+ * written to a sound file. They run in real time, faster, or as fast as possible. A spec can ask
+ * for xruns, jitter, a varying period, drift of the clock, loss and return of the device, and a
+ * change of rate. Files start with the first block that a step runs, so frame i of `out` is the
+ * result of frame i of `in`. They are read and written on the driver's thread.
  *
- * Each spec is a device. Time is simulated unless it is real: two devices with pace=0 take their
- * calls in turn, by their clocks, so that the same calls come in the same order in each run. */
+ * Each spec is a device. With pace=1 time is real, otherwise it is simulated. Two devices with
+ * pace=0 make their calls in turn, by their clocks. So the order of the calls is the same in each
+ * run. */
 #include "base/decimal.h"
 #include "base/monotonic.h"
 #include "base/stop.h"
@@ -42,27 +43,27 @@ enum null_key {
 struct null_device {
     char *spec;
     double number[NULL_NUMBERS];
-    const char *in, *out; /* paths, in `spec`; NULL: none */
+    const char *in, *out; /* paths of files, parts of `spec`; NULL: none */
     struct source *source;
-    bool has_ended; /* its sound */
+    bool has_ended; /* the end of `source` was reached */
     struct sink *sink;
-    struct block input, output; /* a call's */
+    struct block input, output; /* buffers of a call */
     struct device_stream *stream;
     pthread_t thread;
-    unsigned random; /* the state */
+    unsigned random; /* state of the random numbers for the jitter */
     bool started;
     atomic_bool leaving;
     atomic_bool gone;          /* the device was lost */
-    atomic_uint_fast32_t rate; /* now: from frame NULL_TURN on NULL_TO */
-    bool was_lost;             /* the previous stream; this one is not */
-    double away;               /* times that opening will fail */
-    uint64_t written;          /* frames, to `sink` */
-    bool broken;               /* a file failed: the device does not come back */
-    int64_t due;      /* turns.lock; simulated, of the next call; 0: it takes no turns yet */
-    bool takes_turns; /* turns.lock */
+    atomic_uint_fast32_t rate; /* current rate in Hz; becomes NULL_TO at frame NULL_TURN */
+    bool was_lost;             /* the previous stream was lost; this one is not lost again */
+    double away;               /* number of times that opening will fail */
+    uint64_t written;          /* frames written to `sink` */
+    bool broken;               /* reading or writing a file failed: the device does not come back */
+    int64_t due;      /* Simulated time of the next call; 0: none yet. Guarded by turns.lock. */
+    bool takes_turns; /* makes its calls in turn with the other devices; guarded by turns.lock */
 };
 
-/* ---- its spec ---- */
+/* ---- parsing the spec ---- */
 
 static const struct {
     const char *name;
@@ -70,8 +71,8 @@ static const struct {
 } keys[NULL_NUMBERS] = {
     [NULL_RATE] = {"rate", 1000, 768000, 48000},
     [NULL_CHANNELS] = {"channels", 1, DEVICE_CHANNELS_MOST, 2},
-    [NULL_PERIOD] = {"period", 1, DEVICE_FRAMES_MOST, 0}, /* 0: as --block */
-    [NULL_PACE] = {"pace", 0, 1000, 1},                   /* 0: without a pause */
+    [NULL_PERIOD] = {"period", 1, DEVICE_FRAMES_MOST, 0}, /* 0: the value of --block */
+    [NULL_PACE] = {"pace", 0, 1000, 1},                   /* 0: as fast as possible */
     [NULL_JITTER] = {"jitter", 0, 1000, 0},
     [NULL_VARY] = {"vary", 1, DEVICE_FRAMES_MOST, 0},
     [NULL_DRIFT] = {"drift", -10000, 10000, 0},
@@ -133,9 +134,10 @@ static enum status null_spec_parse(struct null_device *null, const char *spec)
 
 enum { IDLE_NS = 1000000 /* between calls without a step */, LATE_NS = 1000000000, FIRST_NS = 1 };
 
-static struct null_device null_devices[NULL_DEVICES]; /* those that were enumerated come first */
+/* the devices in use, in the order of enumeration */
+static struct null_device null_devices[NULL_DEVICES];
 
-/* The devices whose time is simulated. */
+/* Synchronizes the devices whose calls are made in turn. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -155,8 +157,8 @@ static bool is_next(const struct null_device *null)
     return true;
 }
 
-/* Until every other device has a call later than `due`, or none at all. The first
- * call of one that does not run yet is earlier. */
+/* Waits until no other device that takes turns has an earlier call. A device whose clock has not
+ * started yet has time 0 and comes first. */
 static void wait_for_turn(struct null_device *null, int64_t due)
 {
     pthread_mutex_lock(&turns.lock);
@@ -176,7 +178,7 @@ static void null_take_turns(struct null_device *null, bool takes)
     pthread_mutex_unlock(&turns.lock);
 }
 
-/* When a frame has passed, by the device's clock. */
+/* Time when a frame has passed, in seconds of the device's clock. */
 static double seconds_of(const struct null_device *null, uint64_t frame)
 {
     double before = 1 / ((double)null->rate * (1 + 1e-6 * null->number[NULL_DRIFT]));
@@ -187,13 +189,14 @@ static double seconds_of(const struct null_device *null, uint64_t frame)
 
 /* ---- its thread ---- */
 
-/* False: the file cannot be read. Silence follows its end. */
+/* Fills the input with sound, or with silence after the file's end. Returns false if the file
+ * cannot be read. */
 static bool fill(struct null_device *null, size_t frames)
 {
     size_t got = 0;
     if (!null->source)
         return true;
-    /* Not again after its end, where a signal to stop would be an error. */
+    /* Do not read again after the end: then a signal to stop would be an error. */
     if (!null->has_ended &&
         source_read(null->source, null->input.data, frames, &got) != STATUS_OK && !stop_requested())
         return false;
@@ -203,7 +206,7 @@ static bool fill(struct null_device *null, size_t frames)
     return true;
 }
 
-/* The call begins with frame `at`; `begun` is the monotonic time of frame 0. */
+/* Waits until the call that begins with frame `at` is due. `begun`: monotonic time of frame 0. */
 static void wait_for_call(struct null_device *null, uint64_t at, int64_t *begun)
 {
     double pace = null->number[NULL_PACE], share = (double)rand_r(&null->random) / RAND_MAX;
@@ -222,14 +225,14 @@ static void wait_for_call(struct null_device *null, uint64_t at, int64_t *begun)
         null->stream->simulated_ns = (int64_t)((double)monotonic_ns() * pace);
 }
 
-/* The monotonic time of frame 0, if that of frame `at` is `now`. */
+/* Monotonic time of frame 0, if frame `at` is at time `now`. */
 static int64_t begun_before(const struct null_device *null, uint64_t at, int64_t now)
 {
     double pace = null->number[NULL_PACE];
     return pace > 0 ? now - (int64_t)(1e9 * seconds_of(null, at) / pace) : now;
 }
 
-/* The rate turns at frame `at`; the time goes on. */
+/* Changes the rate at frame `at`. `begun` is adapted so that time does not jump. */
 static void turn_rate(struct null_device *null, uint64_t at, int64_t *begun)
 {
     int64_t before = begun_before(null, at, *begun);
@@ -237,7 +240,8 @@ static void turn_rate(struct null_device *null, uint64_t at, int64_t *begun)
     *begun += begun_before(null, at, *begun) - before;
 }
 
-/* Until a step runs. Returns when frame 0 would have been, if frame `at` were now. */
+/* Waits for a short time, since no step runs. Returns the monotonic time of frame 0, if frame `at`
+ * were now. */
 static int64_t wait_for_step(struct null_device *null, uint64_t at)
 {
     int64_t now = monotonic_ns();
@@ -250,7 +254,7 @@ static int64_t wait_for_step(struct null_device *null, uint64_t at)
     return begun_before(null, at, now);
 }
 
-/* One call. True: a step ran. */
+/* Makes one call. Returns true if a step ran. Sets *whole to false if writing the output failed. */
 static bool call(struct null_device *null, size_t frames, bool lost, bool *whole)
 {
     bool runs = device_process(null->stream, null->source ? (const float **)null->input.data : NULL,
@@ -273,7 +277,7 @@ static void *run(void *opened)
     int64_t begun = monotonic_ns();
     while (!atomic_load(&null->leaving)) {
         bool whole = filled == frames || fill(null, frames);
-        filled = frames; /* kept until a step uses it */
+        filled = frames; /* the frames are kept until a step has used them */
         bool runs = whole && call(null, frames, xrun && at >= xrun, &whole);
         null->broken = !whole;
         if (runs) {
@@ -318,7 +322,7 @@ static void null_thread_stop(struct null_device *null)
         pthread_join(null->thread, NULL);
 }
 
-static size_t count; /* of devices that were enumerated */
+static size_t count; /* number of devices that were enumerated */
 
 static enum status null_enumerate(const char *spec, struct device_list *list)
 {
@@ -367,7 +371,7 @@ static enum status null_open(const struct device_target *target, struct device_s
                              void **opened)
 {
     struct null_device *null = *opened =
-        &null_devices[count - 1]; /* a device is opened when it is known */
+        &null_devices[count - 1]; /* the device that was enumerated last */
     const struct device_request *request = target->request;
     if (null->away > 0) {
         null->away--;
@@ -403,7 +407,7 @@ static void null_describe(void *opened, struct device_info *info)
         info->layout_in = null->source->format.layout;
 }
 
-/* An existing file stays as it is unless a step ran and all of it was written. */
+/* Replaces an existing file only if a step ran and all of its output was written. */
 static enum status keep_output(struct null_device *null)
 {
     if (null->broken)

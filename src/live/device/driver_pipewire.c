@@ -1,13 +1,13 @@
-/* Devices through PipeWire: nodes of halo's own in the server's graph (driver_pipewire_node.c),
- * linked with the devices (driver_pipewire_links.c), all on the graph's
- * clock.
+/* Devices through PipeWire: halo adds nodes of its own to the server's graph
+ * (driver_pipewire_node.c), and links them with the devices (driver_pipewire_links.c). All run on
+ * the graph's clock.
  *
- * A device has its description as its name and that of its node as the other; the monitor of a sink
- * is a device, too, named as PulseAudio does.
+ * A device's name is the description of its node; its alias is the name of its node. The monitor of
+ * a sink is a device, too, and is named as in PulseAudio.
  *
- * Halo takes a device's channels in the order of its layouts, whatever that of the device, and its
- * ports are linked by name; unless a map chooses among them: then each port is called as the
- * device's. */
+ * halo numbers a device's channels in the order of halo's layouts, and links ports by the names of
+ * their channels. If the user maps channels, halo's ports are named like the device's ports
+ * instead. */
 #include "live/device/driver_pipewire.h"
 
 #include "base/monotonic.h"
@@ -21,7 +21,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- whether a server may run: its library takes milliseconds to find out ---- */
+/* ---- whether a server may run: the library would take milliseconds to find out ---- */
 
 static const char *text_of(const char *variable, const char *otherwise)
 {
@@ -37,8 +37,8 @@ static bool has_socket(const char *folder, const char *name)
     return length < (int)sizeof path && stat(path, &file) == 0 && S_ISSOCK(file.st_mode);
 }
 
-/* A socket is where programs look for it, or PIPEWIRE_REMOTE has another form. Allocates nothing.
- */
+/* Whether a socket exists where programs look for it, or PIPEWIRE_REMOTE has another form.
+ * Allocates nothing. */
 static bool server_may_run(void)
 {
     const char *name = text_of("PIPEWIRE_REMOTE", "pipewire-0");
@@ -49,23 +49,24 @@ static bool server_may_run(void)
 
 enum { LINKS_MS = 3000 };
 enum { RATE_USUAL = 48000, BLOCK_USUAL = 256 };
-static const int64_t ABSENT_NS = 2000000000; /* a device's profile changes in less */
+/* time that devices may be missing; a change of a device's profile takes less */
+static const int64_t ABSENT_NS = 2000000000;
 static const char monitor_suffix[] = ".monitor";
 static const char no_devices[] =
     "PipeWire runs, but has no sound device: plug one in, and see whether wireplumber runs";
 static const char refused_notice[] =
     "the input is now the monitor of the device that halo plays to: it is not connected";
 
-/* The period is the shortest that any program in the graph asks for, and changes with them: blocks
- * that divide it go on without delay. */
+/* The period of the graph is the shortest one that any program asks for. It changes when programs
+ * come and go. If `block` divides the new period, processing goes on without additional delay. */
 static struct {
     struct pipewire_registry graph;
     struct pipewire_links links;
     struct pipewire_own_node node;
-    uint32_t asked_rate;                         /* Hz; 0: any, as it changes */
-    size_t block;                                /* frames; asked for, or BLOCK_USUAL */
-    int64_t seen_at;                             /* both devices */
-    struct channel_layout layout_in, layout_out; /* as requested */
+    uint32_t asked_rate; /* rate that was requested, in Hz; 0: none, so the rate may change */
+    size_t block;        /* frames: the requested block, or BLOCK_USUAL */
+    int64_t seen_at;     /* monotonic ns: when both devices were last there */
+    struct channel_layout layout_in, layout_out; /* layouts that were requested */
     struct device_stream *stream;
 } pipewire;
 
@@ -81,7 +82,7 @@ static const char *const names[CHANNEL_POSITIONS] = {
     [CHANNEL_BFL] = "BLC", [CHANNEL_BFR] = "BRC",
 };
 
-/* The position of the channel number `channel` of the layout. */
+/* The position of the layout's channel number `channel`. */
 static enum channel_position position_at(struct channel_layout layout, size_t channel)
 {
     for (enum channel_position at = 0; at < CHANNEL_POSITIONS; at++)
@@ -90,7 +91,7 @@ static enum channel_position position_at(struct channel_layout layout, size_t ch
     return CHANNEL_OTHER;
 }
 
-/* AUX for a channel that the layout does not place, or whose position PipeWire does not know. */
+/* The name of a channel in PipeWire: its position, or AUX... if the position is unknown. */
 static const char *name_in(struct channel_layout layout, size_t channels, size_t channel)
 {
     enum channel_position position = position_at(layout, channel);
@@ -112,7 +113,8 @@ static enum channel_position position_named(const char *name)
     return at;
 }
 
-/* What ports are by their names, if each is another position; else unknown. */
+/* The layout of ports according to their names. Unknown if a port has no position, or two have
+ * the same. *is_sorted: they are in the layout's order. */
 static struct channel_layout layout_of(const struct pipewire_registry_port *const *ports,
                                        size_t count, bool *is_sorted)
 {
@@ -141,7 +143,7 @@ static bool is_own_sink(bool is_input)
     return is_input && pipewire.node.sink_description;
 }
 
-/* The device's, which halo's are linked with; a sink of halo's own has none. */
+/* Finds the ports of the device that halo's ports are linked with. A virtual sink has none. */
 static size_t find_ports(bool is_input, const struct pipewire_registry_port **ports)
 {
     const struct pipewire_registry *graph = &pipewire.graph;
@@ -158,7 +160,7 @@ static const struct device_channels *channels_of(bool is_input)
     return is_input ? &pipewire.stream->in : &pipewire.stream->out;
 }
 
-/* What is asked for, if it is of that many channels; else unknown. */
+/* The requested layout if it has as many channels as the stream; else unknown. */
 static struct channel_layout stated_layout(bool is_input)
 {
     struct channel_layout asked = is_input ? pipewire.layout_in : pipewire.layout_out;
@@ -166,7 +168,7 @@ static struct channel_layout stated_layout(bool is_input)
     return fits ? asked : (struct channel_layout){0};
 }
 
-/* What the device says, or the sink has; of one channel among several nothing. */
+/* The layout of the device's used channels. Unknown if only one of several channels is used. */
 static struct channel_layout device_layout(bool is_input)
 {
     const struct pipewire_registry_port *ports[DEVICE_CHANNELS_MOST], *used[DEVICE_CHANNELS_MOST];
@@ -184,7 +186,7 @@ static struct channel_layout device_layout(bool is_input)
     return is_sorted || device_channels_are_first(channels) ? layout : (struct channel_layout){0};
 }
 
-/* The name of halo's port: FL, RL, AUX2. Valid until the graph changes. */
+/* The name of a port of halo: FL, RL, AUX2. Valid until the graph changes. */
 static const char *port_name(bool is_input, size_t port)
 {
     const struct pipewire_registry_port *ports[DEVICE_CHANNELS_MOST];
@@ -209,7 +211,7 @@ static size_t count_ports(const struct pipewire_registry_node *node, bool is_inp
                                    DEVICE_CHANNELS_MOST);
 }
 
-/* As much of it as there is room for. */
+/* Cuts the description if there is too little room. */
 static void put_name(const char *description, bool is_monitor, char *text, size_t size)
 {
     static const char before[] = "Monitor of ";
@@ -271,8 +273,8 @@ static enum status list_nodes(struct device_list *list)
     return STATUS_OK;
 }
 
-/* No server, or one without sound devices, which a desktop may run for its screen alone, is no
- * error: another driver may have some. */
+/* If no server runs, lists nothing, and another driver is tried. The same holds for a server
+ * without sound devices: a desktop may run it only for the screen. */
 static enum status pipewire_enumerate(const char *spec, struct device_list *list)
 {
     bool found;
@@ -295,7 +297,7 @@ static enum status pipewire_enumerate(const char *spec, struct device_list *list
 
 /* ---- opening ---- */
 
-/* The name of the node, without the suffix of a monitor. */
+/* Sets the node name, without the suffix ".monitor", and whether the device is a monitor. */
 static void set_end(struct pipewire_end *end, const struct device_row *row, bool is_named)
 {
     size_t length = strlen(row->alias), suffix = strlen(monitor_suffix);
@@ -426,13 +428,13 @@ static enum status pipewire_open(const struct device_target *target, struct devi
 
 /* ---- while it runs ---- */
 
-/* Its end arrives also while a session manager that hangs keeps the links as they are. */
+/* Whether the device exists. The links are not enough: while a session manager hangs, they stay. */
 static bool is_there(const struct pipewire_end *end)
 {
     return end->is_there && pipewire_registry_named(&pipewire.graph, end->target);
 }
 
-/* A refused monitor is warned of, and not lost. */
+/* Whether the wanted devices are there. A refused input is not missing: a notice tells the user. */
 static bool has_devices(void)
 {
     const struct pipewire_links *links = &pipewire.links;
@@ -457,7 +459,7 @@ static bool pipewire_is_running(void *opened)
     return runs;
 }
 
-/* Where it is gone, and no other is named yet, it is the last one still. */
+/* The name of the device. If it is gone, the name of the last one. */
 static void put_target(const struct pipewire_end *end, char *text, size_t size)
 {
     if (end->is_wanted && end->description[0])

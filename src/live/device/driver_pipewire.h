@@ -1,8 +1,8 @@
-/* The parts of the driver for PipeWire: the graph of the server (driver_pipewire_registry.c), links
- * between halo's node and the devices (_links.c), and halo's own nodes (_node.c).
+/* The parts of the driver for PipeWire: the graph of the server (driver_pipewire_registry.c), the
+ * links between halo's nodes and the devices (_links.c), and halo's own nodes (_node.c).
  *
- * Identifiers (id) are the server's. Private to driver_pipewire*.c. Threads: any, with the loop's
- * lock held; the loop's own thread holds it while it calls `changed`. The step runs on PipeWire's
+ * `id` is an identifier of the server. Private to driver_pipewire*.c. Threads: any that holds the
+ * loop's lock. The loop's own thread holds it while it calls `changed`. The step runs on PipeWire's
  * real-time thread.
  */
 #ifndef HALO_DRIVER_PIPEWIRE_H
@@ -19,17 +19,17 @@ struct pipewire_registry_node {
     uint32_t id;
     char name[PIPEWIRE_NAME];
     char description[PIPEWIRE_NAME];
-    bool is_sink; /* of sound; its monitor can be recorded */
-    bool is_source;
-    bool is_stream;      /* of a program, and linked by the session manager */
-    int priority;        /* of the session manager, for defaults */
-    bool is_passed_over; /* another one was the default while it was there */
+    bool is_sink;        /* plays sound (Audio/Sink); its monitor can be recorded */
+    bool is_source;      /* records sound (Audio/Source) */
+    bool is_stream;      /* plays or records for a program; the session manager links it */
+    int priority;        /* priority for the session manager's choice of a default device */
+    bool is_passed_over; /* the node was there while another sink was the default */
 };
 
 struct pipewire_registry_port {
     uint32_t id, node;
-    bool is_input; /* sound goes into the node */
-    bool is_monitor;
+    bool is_input;   /* sound goes into the node through this port */
+    bool is_monitor; /* port of a sink's monitor */
     char name[PIPEWIRE_NAME];
     char channel[16]; /* FL, FR, AUX0, ... */
 };
@@ -41,7 +41,7 @@ struct pipewire_registry_link {
 
 struct pipewire_metadata {
     uint32_t id;
-    struct pw_proxy *proxy; /* NULL: not there yet */
+    struct pw_proxy *proxy; /* NULL: not bound yet */
     struct spa_hook hook;
 };
 
@@ -57,162 +57,184 @@ struct pipewire_registry {
     struct pipewire_registry_port *ports;
     struct pipewire_registry_link *links;
     size_t node_count, port_count, link_count;
-    char default_sink[PIPEWIRE_NAME]; /* names of nodes; empty: none */
-    char default_source[PIPEWIRE_NAME];
-    char configured_sink[PIPEWIRE_NAME]; /* by the user as default, also while it is not there */
-    uint32_t rate, forced_rate;          /* Hz; 0: unknown, none */
-    bool is_doubted;                     /* the names of the defaults: read them again */
-    int64_t doubted_at, read_at;         /* the last time, monotonic */
+    char default_sink[PIPEWIRE_NAME];   /* name of the default sink's node; empty: none */
+    char default_source[PIPEWIRE_NAME]; /* name of the default source's node; empty: none */
+    /* name of the sink that the user made the default, even if it is not there now */
+    char configured_sink[PIPEWIRE_NAME];
+    uint32_t rate, forced_rate; /* Hz; 0: `rate` is unknown, no rate is forced */
+    bool is_doubted; /* the names of the default devices may be out of date; read them again */
+    int64_t doubted_at, read_at; /* monotonic ns: when they were last doubted, and last read */
 
-    atomic_bool gone;               /* the server */
-    int asked, answered;            /* syncs: the last sent, the last answered */
-    void (*changed)(void *context); /* after changes have arrived; may be NULL */
+    atomic_bool gone;               /* the server has ended */
+    int asked, answered;            /* numbers of syncs: the last one sent, the last one answered */
+    void (*changed)(void *context); /* called after changes have arrived; may be NULL */
     void *context_of_changed;
 };
 
 /* ---- driver_pipewire_registry.c ---- */
 
-/* Connect and read what there is; *found is false where no server answers. Errors: memory. */
+/* Connects to the server and reads its graph. *found is false if no server answers. Errors:
+ * memory. */
 MUST_CHECK enum status pipewire_registry_open(struct pipewire_registry *graph, bool *found);
 void pipewire_registry_close(struct pipewire_registry *graph);
 
-/* Wait until `is_done` holds, the server is gone or the time is over. Returns whether it holds. */
+/* Waits until `is_done` returns true, the server is gone or the time is over. Returns the last
+ * result of `is_done`. */
 bool pipewire_registry_wait(struct pipewire_registry *graph, bool (*is_done)(void *context),
                             void *context, int milliseconds);
 
-/* Read the names of the defaults again where that is due; call it several times a second. */
+/* Reads the names of the default devices again if they are in doubt. Call it several times a
+ * second. */
 void pipewire_metadata_check(struct pipewire_registry *graph);
 
-/* NULL: none. */
+/* The node, or NULL if there is none with this id. */
 const struct pipewire_registry_node *pipewire_registry_node(const struct pipewire_registry *graph,
                                                             uint32_t id);
+/* The sink or source with this node name, or NULL if there is none. */
 const struct pipewire_registry_node *pipewire_registry_named(const struct pipewire_registry *graph,
                                                              const char *name);
+/* The port, or NULL if there is none with this id. */
 const struct pipewire_registry_port *pipewire_registry_port(const struct pipewire_registry *graph,
                                                             uint32_t id);
 bool pipewire_registry_has_link(const struct pipewire_registry *graph, uint32_t out_port,
                                 uint32_t in_port);
 
-/* The ports of a node for one direction, in its order; at most `most`. */
+/* Finds the ports of a node in one direction, in the server's order; at most `most`. Returns their
+ * number. */
 size_t pipewire_registry_ports(const struct pipewire_registry *graph, uint32_t node, bool is_input,
                                bool is_monitor, const struct pipewire_registry_port **ports,
                                size_t most);
 
 /* ---- driver_pipewire_links.c ----
  *
- * Each direction has a target: the named device, or the server's default one, which is followed.
- * A direction whose links a user cuts by hand is left to the user. Links made by hand are
+ * Each direction has a target: the named device, or the server's default device. When the default
+ * changes, the links follow. A link that a user cuts is not made again. Links that a user makes are
  * remembered by the names of their ports, and made again after a reconnect. */
 
+/* One direction of halo's links: from the input device, or to the output device. */
 struct pipewire_end {
-    bool is_wanted;                  /* it is linked, not left to programs */
-    bool is_monitor;                 /* the input is the monitor of a sink */
-    bool is_default_sink;            /* the input is that of the default sink, as it changes */
-    char named[PIPEWIRE_NAME];       /* of the device; empty: the server's default one */
-    char target[PIPEWIRE_NAME];      /* of the last one */
-    char description[PIPEWIRE_NAME]; /* of the same; empty: none was there */
-    bool is_there;                   /* the target */
-    bool is_stated;                  /* halo's channels are called as a user or the chain says */
+    /* halo links this direction; false: there is none, or programs make the links */
+    bool is_wanted;
+    bool is_monitor;      /* the input device is the monitor of a sink */
+    bool is_default_sink; /* the input device is the monitor of the default sink, and follows it */
+    /* node name of the device that the user named; empty: follow the server's default */
+    char named[PIPEWIRE_NAME];
+    char target[PIPEWIRE_NAME];      /* node name of the target, or of the last one if it is gone */
+    char description[PIPEWIRE_NAME]; /* description of `target`; empty: there was none yet */
+    bool is_there;                   /* the target exists */
+    bool is_stated; /* the layout of halo's channels is set by the user or the chain */
 };
 
+/* A link that halo made. */
 struct pipewire_own_link {
-    bool is_input;   /* of halo */
-    bool is_by_hand; /* it was made by a user before a reconnect */
-    bool is_cut;     /* by someone else */
-    int tries;
+    bool is_input;   /* the link leads to halo's input */
+    bool is_by_hand; /* made again after a reconnect, for a user's link */
+    bool is_cut;     /* somebody else removed the link */
+    int tries;       /* times that the server was asked for the link */
     uint32_t out_port, in_port;
-    struct pw_proxy *proxy; /* NULL: it failed, or is cut */
+    struct pw_proxy *proxy; /* NULL: the link failed or was cut */
     struct spa_hook hook;
     struct pipewire_own_link *next;
 };
 
 struct pipewire_links {
     struct pipewire_registry *graph;
-    uint32_t nodes[2];               /* halo's own for each direction; SPA_ID_INVALID: not yet */
-    char own_sink[PIPEWIRE_NAME];    /* never played to; empty: none */
-    struct pipewire_end ends[2];     /* output, input */
-    struct pipewire_own_link *own;   /* a list */
-    size_t moves;                    /* times that a device was replaced by another */
-    char refused[2 * PIPEWIRE_NAME]; /* the sink whose monitor was refused; empty: none */
+    uint32_t nodes[2]; /* ids of halo's own nodes, by direction; SPA_ID_INVALID: not known yet */
+    /* node name of halo's virtual sink, which halo never plays to; empty: none */
+    char own_sink[PIPEWIRE_NAME];
+    struct pipewire_end ends[2];   /* index: PIPEWIRE_OUTPUT, PIPEWIRE_INPUT */
+    struct pipewire_own_link *own; /* list of the links that halo made */
+    size_t moves; /* number of times that a target was replaced by another device */
+    /* Description of the sink whose monitor was refused as input, since halo plays to it; empty:
+     * none. */
+    char refused[2 * PIPEWIRE_NAME];
 };
 
 enum { PIPEWIRE_OUTPUT, PIPEWIRE_INPUT };
 
-/* Adapt the links to the graph. */
+/* Adapts the links to the graph. Call it after each change of the graph. */
 void pipewire_links_update(struct pipewire_links *links);
 
-/* All ports of all wanted directions have their links, as far as they can. */
+/* Whether all links that halo wants exist or were cut by a user. */
 bool pipewire_links_are_there(const struct pipewire_links *links);
 
-/* Forget the links that the stream before had. */
+/* Forgets the links of the previous stream. */
 void pipewire_links_forget(void);
 
 void pipewire_links_free(struct pipewire_links *links);
 
 /* ---- driver_pipewire_node.c ---- */
 
-/* A cycle of the graph: the call of the step, what is known of the graph's clock, and the latencies
- * that pass through halo. */
+/* State of a node between cycles of the graph: the step's stream, the graph's clock, and the
+ * latencies that pass through halo. */
 struct pipewire_cycle {
     struct device_stream *stream;
-    float *scratch;       /* output without a link: DEVICE_FRAMES_MOST for each channel */
-    uint32_t own_latency; /* frames, of the step */
+    float *scratch; /* buffers for outputs that have none: DEVICE_FRAMES_MOST frames per channel */
+    uint32_t own_latency; /* latency of the step, in frames */
 
-    atomic_bool is_ready; /* set when the links are there: calls count from then on */
-    atomic_bool failed;
-    atomic_uint rate; /* Hz, of the last call; 0: none yet */
-    atomic_uint duration;
-    struct spa_latency_info latency[2]; /* SPA_DIRECTION_INPUT: to the output device,
-                                           SPA_DIRECTION_OUTPUT: from the input device */
-    atomic_bool moves; /* set where a device changes: what is lost then, nobody lost */
-    uint32_t clock_id; /* the real-time thread's */
-    uint64_t expected;
-    uint32_t unsettled; /* frames until gaps count again */
+    atomic_bool is_ready; /* set when the links are there; the step is not called before */
+    atomic_bool failed;   /* the node failed */
+    atomic_uint rate;     /* rate of the last cycle in Hz; 0: none yet */
+    atomic_uint duration; /* frames of the last cycle */
+    /* latency[SPA_DIRECTION_INPUT]: from halo to the output device; latency[SPA_DIRECTION_OUTPUT]:
+     * from the input device to halo */
+    struct spa_latency_info latency[2];
+    atomic_bool moves; /* set when a device changes; gaps that follow do not count as lost sound */
+    /* id of the clock in the last cycle; used by the real-time thread, as are the next two */
+    uint32_t clock_id;
+    uint64_t expected;  /* position of the clock at which the next cycle should begin */
+    uint32_t unsettled; /* frames until gaps count as lost sound again */
 };
 
+/* What the nodes are made for. */
 struct pipewire_request {
     struct device_stream *stream;
-    const char *(*channel)(bool is_input, size_t channel); /* FL, FR, ... */
-    uint32_t rate;                                         /* Hz to request; 0: the graph's */
-    size_t block;                                          /* frames to request; 0: the graph's */
-    uint32_t rate_of_block;
+    /* returns the name of a channel: FL, FR, ... */
+    const char *(*channel)(bool is_input, size_t channel);
+    uint32_t rate;          /* Hz; 0: the graph's rate */
+    size_t block;           /* frames; 0: the graph's period */
+    uint32_t rate_of_block; /* rate that `block` is stated for, in Hz */
 };
 
 struct pipewire_filter_port {
     enum spa_direction direction;
-    struct spa_latency_info latency; /* that arrived here */
+    struct spa_latency_info latency; /* latency that arrived at this port */
 };
 
-/* Either a filter with a port for each channel, or a virtual sink, which programs play to, with the
- * node that plays on what halo made of it. */
+/* halo's own node or nodes: either a filter with a port for each channel, or two streams. With two
+ * streams, `capture` is a virtual sink that programs play to, and `playback` plays the filtered
+ * sound. */
 struct pipewire_own_node {
     struct pipewire_cycle cycle;
-    const char *sink_description; /* not owned; NULL: a filter */
+    /* description of the virtual sink, not owned; NULL: the node is a filter */
+    const char *sink_description;
     struct pw_filter *filter;
     struct spa_hook hook;
     struct pipewire_filter_port *in[DEVICE_CHANNELS_MOST], *out[DEVICE_CHANNELS_MOST];
-    struct pw_stream *capture, *playback; /* of a sink */
+    struct pw_stream *capture, *playback; /* virtual sink only */
     struct spa_hook capture_hook, playback_hook;
-    struct spa_io_position *_Atomic position; /* of a sink, in the graph; NULL: not in one */
+    /* virtual sink only: the graph's clock; NULL: the sink is not in a graph */
+    struct spa_io_position *_Atomic position;
 };
 
-/* The name of a sink's node for a description that a user chose, such as "halo.Room-correction". */
+/* The node name of a virtual sink with this description, such as "halo.Room-correction". */
 void pipewire_sink_name(const char *description, char name[static PIPEWIRE_NAME]);
 
-/* Waits for a sink of that name that is about to end, as where a service starts anew. Errors: the
- * name is taken, memory, the server's; close in any case. */
+/* If a sink of that name is about to end, for example while a service restarts, waits for its end.
+ * Errors: the name is taken, memory, the server's. Call close in any case. */
 MUST_CHECK enum status pipewire_own_node_open(struct pipewire_registry *graph, const char *sink,
                                               const struct pipewire_request *request,
                                               struct pipewire_own_node *node);
 void pipewire_own_node_close(struct pipewire_own_node *node);
 
-/* The node that records, and the one that plays; SPA_ID_INVALID: not known yet. */
+/* Id of the node that records (`is_input`) or of the one that plays. SPA_ID_INVALID: not known
+ * yet. */
 uint32_t pipewire_own_node_id(const struct pipewire_own_node *node, bool is_input);
 
-/* Report the cycle's own latency to the graph, if it is another one. */
+/* Reports the step's latency to the graph, if it has changed. */
 void pipewire_own_node_set_latency(struct pipewire_own_node *node, uint64_t frames);
 
-/* The latency of the devices, in frames; the directions are those of `latency`. */
+/* Latency of the input or output device, in frames. For `direction` see `latency` of the struct. */
 uint64_t pipewire_cycle_latency(const struct pipewire_cycle *cycle, enum spa_direction direction);
 
 #endif

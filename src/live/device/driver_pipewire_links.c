@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the sink that halo plays to where none is named ---- */
+/* ---- the sink that halo plays to if the user names none ---- */
 
-/* While another sink than halo's own is the default, the session manager prefers it to all that are
- * there. */
+/* Notes which sinks the session manager does not choose. While a sink other than halo's own is the
+ * default, the manager prefers it to all others that are there. */
 static void note_choice(struct pipewire_registry *graph, const char *own_sink)
 {
     if (!graph->default_sink[0] || strcmp(graph->default_sink, own_sink) == 0)
@@ -26,11 +26,12 @@ static bool is_better(const struct pipewire_registry_node *node,
     return node->priority > best->priority;
 }
 
-/* The last that was not halo's own; outlives a connection with the server. */
+/* Name of the last sink, other than halo's own, that the user made the default. Kept for the next
+ * connection. */
 static char configured[PIPEWIRE_NAME];
 
-/* As the session manager would choose without `own` (a node's name; empty: none): the default, the
- * one that the user configured before, or by priority. NULL: none. */
+/* The sink that the session manager would choose if `own` (a node name; empty: none) did not exist:
+ * the default, else the one that the user configured before, else by priority. NULL: none. */
 static const struct pipewire_registry_node *default_sink(struct pipewire_registry *graph,
                                                          const char *own)
 {
@@ -70,7 +71,8 @@ static const struct pipewire_registry_node *find_target(struct pipewire_links *l
     return node;
 }
 
-/* Never the monitor of the sink that is played to: that is feedback without end. */
+/* Finds the target of each direction. The input is never the monitor of the sink that halo plays
+ * to: that would be feedback without end. */
 static void find_targets(struct pipewire_links *links,
                          const struct pipewire_registry_node **targets)
 {
@@ -100,7 +102,7 @@ struct ports {
     size_t count;
 };
 
-/* NULL: none is of that channel. */
+/* The port of the same channel as `port`; NULL: none. */
 static const struct pipewire_registry_port *find_channel(const struct ports *ports,
                                                          const struct pipewire_registry_port *port)
 {
@@ -110,7 +112,7 @@ static const struct pipewire_registry_port *find_channel(const struct ports *por
     return NULL;
 }
 
-/* Those whose channel the other side lacks, in their order. */
+/* The ports whose channel is missing in `others`, in order. */
 static struct ports without_partner(const struct ports *ports, const struct ports *others)
 {
     struct ports left = {.count = 0};
@@ -120,8 +122,9 @@ static struct ports without_partner(const struct ports *ports, const struct port
     return left;
 }
 
-/* By channel where any is common to both sides, else in order; a device of one channel has it in
- * common with all of halo's. `fills`: those that have none in common are in order, too. */
+/* The port that own->ports[at] is linked with. If any channel is common to both sides, ports are
+ * linked by channel, else in order. A device with one channel is linked with all of halo's ports.
+ * `fills`: also link ports without a common channel, in order. */
 static const struct pipewire_registry_port *partner_of(const struct ports *own, size_t at,
                                                        const struct ports *others, bool fills)
 {
@@ -176,7 +179,7 @@ static void link_ended(void *context)
     link->is_cut = true;
 }
 
-/* It may be made later: a device changes its format, or is about to come. */
+/* The link can be made later: the device changes its format, or is about to appear. */
 static void link_failed(void *context, int sequence, int error, const char *message)
 {
     struct pipewire_own_link *link = context;
@@ -264,7 +267,8 @@ static bool is_among(struct pair pair, const struct pair *pairs, size_t count)
     return false;
 }
 
-/* One that was cut stays in the list while its ports are there, so that it is not made again. */
+/* Drops the links that are not in `pairs`. A link that a user cut stays in the list while its ports
+ * exist, so that it is not made again. */
 static void drop_others(struct pipewire_links *links, bool is_input, const struct pair *pairs,
                         size_t count)
 {
@@ -294,16 +298,16 @@ static void update_end(struct pipewire_links *links, size_t direction,
             make_link(links, pairs[i], is_input, false);
 }
 
-/* ---- links made by hand ---- */
+/* ---- links made or cut by a user ---- */
 
-/* Outlives a connection with the server, for the next one. */
+/* Links of the connection before, kept for the next connection with the server. */
 static struct remembered {
-    char own[PIPEWIRE_NAME]; /* names of ports, and of the other's node */
+    char own[PIPEWIRE_NAME]; /* names of halo's port, of the other node and of its port */
     char node[PIPEWIRE_NAME];
     char port[PIPEWIRE_NAME];
-    bool is_input;
-    bool waits;  /* it was lost with the server */
-    bool is_cut; /* an automatic link that was cut by hand, and stays so */
+    bool is_input; /* the link leads to halo's input */
+    bool waits;    /* the connection has ended; the link is still to be restored */
+    bool is_cut;   /* halo made the link and the user cut it */
 } remembered[REMEMBERED_MOST];
 static size_t remembered_count;
 
@@ -339,7 +343,7 @@ find_port(const struct pipewire_links *links, const char *node, const char *name
     return NULL;
 }
 
-/* False: its ports are not there yet. */
+/* Makes or cuts a remembered link again. Returns false if its ports are not there yet. */
 static bool restore(struct pipewire_links *links, const struct remembered *row)
 {
     const struct pipewire_registry_port *own = find_port(links, NULL, row->own, row->is_input);
@@ -358,7 +362,8 @@ static bool restore(struct pipewire_links *links, const struct remembered *row)
     return true;
 }
 
-/* The session manager links what programs play to a sink. */
+/* Whether a user made a link to halo's input. If a program plays to a virtual sink, the session
+ * manager made it. */
 static bool is_made_by_hand(const struct pipewire_links *links,
                             const struct pipewire_registry_link *link)
 {
@@ -367,7 +372,7 @@ static bool is_made_by_hand(const struct pipewire_links *links,
     return from && !from->is_stream;
 }
 
-/* Those that wait stay, the others are noted anew. */
+/* Restores links that wait. Then notes all present links of users again. */
 static void update_remembered(struct pipewire_links *links)
 {
     size_t kept = 0;
@@ -396,7 +401,7 @@ void pipewire_links_forget(void)
     configured[0] = '\0';
 }
 
-/* ---- all of it ---- */
+/* ---- both directions ---- */
 
 void pipewire_links_update(struct pipewire_links *links)
 {

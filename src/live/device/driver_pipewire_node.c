@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETTLES = 2 }; /* in half a second */
+enum { SETTLES = 2 }; /* gaps are ignored for 1/SETTLES second after a device has changed */
 
 static enum status cycle_init(struct device_stream *stream, struct pipewire_cycle *cycle)
 {
     size_t outputs = stream->out.opened;
     cycle->stream = stream;
-    for (uint32_t d = 0; d < 2; d++) /* each side keeps its own, before any latency arrives */
+    for (uint32_t d = 0; d < 2; d++) /* values until the first latency arrives */
         cycle->latency[d] = SPA_LATENCY_INFO((enum spa_direction)d);
     cycle->scratch = calloc(outputs ? outputs : 1, DEVICE_FRAMES_MOST * sizeof *cycle->scratch);
     return cycle->scratch ? STATUS_OK : fail_memory("a node of PipeWire");
@@ -27,8 +27,8 @@ static enum status cycle_init(struct device_stream *stream, struct pipewire_cycl
 
 /* ---- real-time ---- */
 
-/* A cycle that did not reach this node leaves a gap in the position of the driver's clock. A driver
- * that is left repeats its last one. */
+/* Whether sound was lost before this cycle. If a cycle did not reach this node, the position of the
+ * driver's clock has a gap. A driver that was left repeats its last cycle. */
 HALO_REALTIME static bool has_gap(struct pipewire_cycle *cycle, const struct spa_io_clock *clock)
 {
     bool gap = clock->id == cycle->clock_id && clock->position > cycle->expected;
@@ -42,7 +42,8 @@ HALO_REALTIME static bool has_gap(struct pipewire_cycle *cycle, const struct spa
     return gap && settled;
 }
 
-/* `in` and `out` have the opened channels; those without a buffer are NULL and may be replaced. */
+/* Runs the step for a cycle. `in` and `out` have the opened channels; NULL entries (ports without a
+ * buffer) are replaced. */
 HALO_REALTIME static void cycle_run(struct pipewire_cycle *cycle, const struct spa_io_clock *clock,
                                     const float **in, float **out, uint32_t frames)
 {
@@ -76,7 +77,7 @@ static void cycle_request(const struct pipewire_request *request, struct pw_prop
         pw_properties_setf(properties, PW_KEY_NODE_RATE, "1/%u", request->rate);
 }
 
-/* The type of its rate depends on PipeWire's version. */
+/* The type of `rate` depends on the version of PipeWire. */
 static struct spa_process_latency_info own_info(uint32_t frames)
 {
     struct spa_process_latency_info own = {.ns = 0};
@@ -84,7 +85,7 @@ static struct spa_process_latency_info own_info(uint32_t frames)
     return own;
 }
 
-/* The latency that arrived from one side; the step's own is added for the other one. */
+/* Stores a latency that arrived from one side, and adds the step's own, for the other side. */
 static void cycle_pass_latency(struct pipewire_cycle *cycle, struct spa_latency_info *info)
 {
     const struct spa_process_latency_info own = own_info(cycle->own_latency);
@@ -124,8 +125,9 @@ HALO_REALTIME static void process_filter(void *context, struct spa_io_position *
     cycle_run(&node->cycle, &position->clock, in, out, frames);
 }
 
-/* What arrives at one side leaves at the other; named as PipeWire does: latency of direction INPUT
- * is that towards the playing device, and arrives at output ports. */
+/* A latency that arrives at the ports of one side is passed on to the ports of the other. The names
+ * are PipeWire's: the latency of direction INPUT is that towards the playing device. It arrives at
+ * output ports. */
 static void pass_filter_latency(struct pipewire_own_node *node, enum spa_direction direction)
 {
     bool to_output = direction == SPA_DIRECTION_INPUT;
@@ -246,7 +248,8 @@ static enum status open_filter(struct pw_core *core, const struct pipewire_reque
 
 enum { ENDS_MS = 3000 };
 
-/* Letters of all scripts stay, whole: two names in the same script would be one of hyphens. */
+/* Letters of all scripts are kept. With hyphens instead, two names in the same script could be
+ * equal. */
 void pipewire_sink_name(const char *description, char name[static PIPEWIRE_NAME])
 {
     static const char start[] = "halo.";
@@ -275,7 +278,8 @@ static bool is_free(void *context)
     return !pipewire_registry_named(wanted->graph, wanted->name);
 }
 
-/* A sink that is about to end, as where a service starts anew, is waited for. */
+/* If a sink of that name is about to end, for example while a service restarts, waits for its
+ * end. */
 static enum status check_name(struct pipewire_registry *graph, const char *description)
 {
     struct wanted_name wanted = {.graph = graph};
@@ -288,7 +292,7 @@ static enum status check_name(struct pipewire_registry *graph, const char *descr
                 description);
 }
 
-/* The newest, should PipeWire have filled several. */
+/* Takes the newest buffer, if PipeWire has filled several. */
 HALO_REALTIME static struct pw_buffer *take_newest(struct pw_stream *stream)
 {
     struct pw_buffer *newest = pw_stream_dequeue_buffer(stream), *next;
@@ -299,7 +303,8 @@ HALO_REALTIME static struct pw_buffer *take_newest(struct pw_stream *stream)
     return newest;
 }
 
-/* The frames of the cycle, of which a buffer may have fewer; NULL in `in` without a buffer. */
+/* Sets in[c] to the input, or to NULL without a buffer. Returns the frames of the cycle, or fewer
+ * if a buffer has fewer. */
 HALO_REALTIME static uint32_t find_input(const struct pw_buffer *buffer, size_t channels,
                                          uint32_t frames, const float **in)
 {
@@ -328,7 +333,8 @@ HALO_REALTIME static void find_output(const struct pw_buffer *buffer, size_t cha
     }
 }
 
-/* Both nodes in one go: the playing one is triggered, and PipeWire wakes this process once. */
+/* Runs both streams. This callback belongs to the capturing one; it triggers the playing one. So
+ * PipeWire wakes this process only once. */
 HALO_REALTIME static void process_sink(void *context)
 {
     struct pipewire_own_node *node = context;
@@ -367,7 +373,7 @@ static void state_changed(void *context, enum pw_stream_state old, enum pw_strea
         node->cycle.failed = true;
 }
 
-/* What arrives at one stream leaves at the other. */
+/* A latency that arrives at one stream is passed on to the other. */
 static void pass_latency(struct pipewire_own_node *node, struct spa_latency_info info)
 {
     bool to_output = info.direction == SPA_DIRECTION_INPUT;
@@ -406,7 +412,7 @@ static void update_sink_latency(struct pipewire_own_node *node)
         pass_latency(node, node->cycle.latency[i]);
 }
 
-/* "FL,FR", as its ports say it as well. */
+/* Sets the positions of the channels, as in "FL,FR". They match the names of the ports. */
 static void set_positions(const struct pipewire_request *request, bool is_input,
                           struct pw_properties *properties)
 {
@@ -418,8 +424,8 @@ static void set_positions(const struct pipewire_request *request, bool is_input,
     pw_properties_set(properties, SPA_KEY_AUDIO_POSITION, text);
 }
 
-/* One group has one driver, so that both belong to the same cycle; one link group is never linked
- * with itself. */
+/* Puts both nodes in one group, so that one driver runs them in the same cycle. They are in one
+ * link group, so that the sink is never linked to itself. */
 static struct pw_properties *add_group(const char *description,
                                        const struct pipewire_request *request, bool is_input,
                                        struct pw_properties *properties)
@@ -447,8 +453,8 @@ static struct pw_properties *capture_properties(const char *description,
                                        "true", NULL));
 }
 
-/* Halo links it. Desktops list it with the programs that play, where its volume must not be one
- * that was kept from another time. */
+/* halo links this node itself. Desktops list it among the programs that play. PipeWire must not
+ * restore an old volume for it. */
 static struct pw_properties *playback_properties(const char *description,
                                                  const struct pipewire_request *request)
 {
@@ -473,7 +479,8 @@ static enum status open_stream(struct pw_stream *stream, enum spa_direction dire
     return error < 0 ? fail_errno(-error, "PipeWire refused a sink") : STATUS_OK;
 }
 
-/* SPA_AUDIO_CHANNEL_FL and so on of a name; of another one that of AUX and `channel`. */
+/* The number of a channel name: SPA_AUDIO_CHANNEL_FL and so on. For other names: AUX number
+ * `channel`. */
 static uint32_t channel_number(const char *name, size_t channel)
 {
     for (const struct spa_type_info *type = spa_type_audio_channel; type->name; type++)
@@ -509,7 +516,7 @@ static enum status open_sink(struct pw_core *core, const struct pipewire_request
     return open_side(request, node->capture, true);
 }
 
-/* ---- either ---- */
+/* ---- filter or virtual sink ---- */
 
 enum status pipewire_own_node_open(struct pipewire_registry *graph, const char *sink,
                                    const struct pipewire_request *request,
@@ -523,7 +530,7 @@ enum status pipewire_own_node_open(struct pipewire_registry *graph, const char *
     return open_sink(graph->core, request, node);
 }
 
-/* The stream of a sink that triggers the other one ends first. */
+/* Ends `capture` before `playback`, since it triggers `playback`. */
 void pipewire_own_node_close(struct pipewire_own_node *node)
 {
     if (node->filter)

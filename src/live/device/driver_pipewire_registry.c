@@ -12,21 +12,22 @@
 
 /* ---- metadata: the default devices, and the rates of the clock
  *
- * A default can be named before its node or its ports are there, or after; before halo has bound
- * the metadata, or after; and while another program reads them for the first time. Of the last the
- * server (metadata.c of its module, to 1.4 at least) informs that program alone. So they are read
- * again some time after programs came or went. The session manager may end and begin again: its
- * metadata are others then, and what the old ones said holds until they say something. ---- */
+ * The name of a default device can arrive before its node or after, and before halo has bound the
+ * metadata or after. It can also change while another program reads the metadata for the first
+ * time. Then the server (metadata.c of its module, up to 1.4 at least) informs only that program.
+ * So halo reads the metadata again some time after a program came or went. If the session manager
+ * restarts, there are new metadata; the old values hold until the new metadata have some. ---- */
 
-static const int64_t READ_AGAIN_NS = 1000000000; /* a program has read them by then */
+/* after this time a program has read the metadata */
+static const int64_t READ_AGAIN_NS = 1000000000;
 
-/* Have `changed` called when all has arrived that the server has sent until now. */
+/* Calls `changed` when all has arrived that the server has sent until now. */
 static void ask(struct pipewire_registry *graph)
 {
     graph->asked = pw_core_sync(graph->core, PW_ID_CORE, 0);
 }
 
-/* {"name":"alsa_output.usb"} */
+/* Reads the name in {"name":"alsa_output.usb"}. */
 static void read_name(const char *value, char *name)
 {
     json_t *object = value ? json_loads(value, 0, NULL) : NULL;
@@ -35,7 +36,8 @@ static void read_name(const char *value, char *name)
     json_decref(object);
 }
 
-/* Other subjects are programs' streams, which are moved, and end. No key: all of them are gone. */
+/* `subject` is 0 for the default devices; others are streams of programs and are ignored. `key`
+ * NULL: all values are gone. */
 static int default_changed(void *context, uint32_t subject, const char *key, const char *type,
                            const char *value)
 {
@@ -76,7 +78,7 @@ static const struct pw_metadata_events settings_events = {
     .property = setting_changed,
 };
 
-/* All that they say follows, before the answer to the next sync. */
+/* Requests the metadata. Their values arrive before the answer to the next sync. */
 static void bind_metadata(struct pipewire_registry *graph, struct pipewire_metadata *metadata)
 {
     metadata->proxy = pw_registry_bind(graph->registry, metadata->id, PW_TYPE_INTERFACE_Metadata,
@@ -122,14 +124,14 @@ static void metadata_close(struct pipewire_registry *graph)
     unbind(&graph->settings);
 }
 
-/* A program came or went. */
+/* Notes that a program came or went. */
 static void metadata_doubt(struct pipewire_registry *graph)
 {
     graph->is_doubted = true;
     graph->doubted_at = monotonic_ns();
 }
 
-/* The new binding is there before the old one goes, so that no change falls between them. */
+/* Binds the metadata again before the old binding is removed, so that no change is missed. */
 void pipewire_metadata_check(struct pipewire_registry *graph)
 {
     int64_t now = monotonic_ns();
@@ -158,7 +160,7 @@ static uint32_t number_of(const struct spa_dict *properties, const char *key)
     return (uint32_t)strtoul(text_of(properties, key), NULL, 10);
 }
 
-/* A new row of zeros at the end; NULL: no memory. */
+/* Appends a row of zeros. NULL: no memory. */
 static void *append(void **rows, size_t *count, size_t size)
 {
     char *grown = realloc(*rows, (*count + 1) * size);
@@ -243,7 +245,8 @@ static void global_added(void *context, uint32_t id, uint32_t permissions, const
         metadata_doubt(context);
 }
 
-/* `id` is the first member of each row. False: there is no such row. */
+/* Removes the row with this id. `id` is the first member of each row. Returns false if there is
+ * none. */
 static bool remove_row(void *rows, size_t *count, size_t size, uint32_t id)
 {
     for (size_t i = 0; i < *count; i++) {
@@ -267,7 +270,7 @@ static void global_removed(void *context, uint32_t id)
     if (is_known)
         ask(graph);
     else
-        metadata_doubt(graph); /* most of these are programs */
+        metadata_doubt(graph); /* most of these objects are programs */
 }
 
 static const struct pw_registry_events registry_events = {
@@ -276,7 +279,8 @@ static const struct pw_registry_events registry_events = {
     .global_remove = global_removed,
 };
 
-/* Changes come in bunches, each followed by a sync: only the answer to the last one counts. */
+/* Changes come in groups, and each change is followed by a sync. Only the answer to the last sync
+ * counts. */
 static void answered(void *context, uint32_t id, int sequence)
 {
     struct pipewire_registry *graph = context;
@@ -305,7 +309,8 @@ static const struct pw_core_events core_events = {
 
 /* ---- opening and closing ---- */
 
-/* Nothing tells of what a cycle has done, such as that there is a rate: it is looked at. */
+/* The library does not report what a cycle did, such as setting the rate. So `is_done` is called
+ * regularly. */
 bool pipewire_registry_wait(struct pipewire_registry *graph, bool (*is_done)(void *context),
                             void *context, int milliseconds)
 {
@@ -324,15 +329,15 @@ static bool is_answered(void *context)
     return graph->answered == graph->asked;
 }
 
-/* The session manager, which begins after the server, as at the start of a session, has named the
- * defaults. */
+/* Whether the session manager has named the default devices. At the start of a session it begins
+ * after the server. */
 static bool is_managed(void *context)
 {
     const struct pipewire_registry *graph = context;
     return graph->defaults.proxy && graph->default_sink[0];
 }
 
-/* The data thread's priority is asked for by PipeWire's own module, which a configuration loads. */
+/* PipeWire's own module raises the priority of the data thread. These configurations load it. */
 static struct pw_context *make_context(struct pw_loop *loop)
 {
     static const char *const configurations[] = {"client-rt.conf", "client.conf"};
@@ -362,7 +367,8 @@ static bool connect_core(struct pipewire_registry *graph)
     return !graph->gone;
 }
 
-/* Once: the library cannot be ended and begun again safely. Its log is for those who ask for it. */
+/* Starts the library once, since it cannot be ended and started again safely. Its log is off unless
+ * PIPEWIRE_DEBUG is set. */
 static void begin(void)
 {
     static bool begun;
@@ -459,7 +465,7 @@ size_t pipewire_registry_ports(const struct pipewire_registry *graph, uint32_t n
     size_t count = 0;
     const struct pipewire_registry_node *of = pipewire_registry_node(graph, node);
     bool is_source =
-        of && of->is_source && !of->is_sink; /* virtual ones give a monitor of theirs */
+        of && of->is_source && !of->is_sink; /* virtual sources record from monitor ports */
     for (size_t i = 0; i < graph->port_count && count < most; i++) {
         const struct pipewire_registry_port *port = &graph->ports[i];
         if (port->node == node && port->is_input == is_input &&

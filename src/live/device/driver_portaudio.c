@@ -1,6 +1,6 @@
-/* Devices through PortAudio (its callback interface): ALSA, OSS. JACK is that of driver_jack.c.
+/* Devices through PortAudio (its callback interface): ALSA, OSS. For JACK see driver_jack.c.
  *
- * Workarounds for PortAudio 19.6 and later are here. */
+ * Contains workarounds for PortAudio 19.6 and later. */
 #include "base/monotonic.h"
 #include "base/short_list.h"
 #include "live/device/device_driver.h"
@@ -15,23 +15,24 @@
 
 /* ---- messages of ALSA
  *
- * It would print them to standard error while a stream runs, across a screen: they are notes.
- * PortAudio's own lines ("Expression ... failed") are hushed around the calls of it; what its
- * threads print passes. ---- */
+ * ALSA would print messages to standard error while a stream runs, and spoil the screen. So they
+ * are caught and become notes. PortAudio's own lines ("Expression ... failed") are discarded during
+ * calls of PortAudio. Lines that its threads print are not. ---- */
 
 enum { MESSAGES_MOST = 4, MESSAGE_SIZE = 200 };
 
-/* A message is written once, by the thread that claimed its place, and read after it is `ready`. */
+/* A message is written once, by the thread that claimed its place. It is read after `ready` is
+ * set. */
 struct message {
-    _Atomic(const char *) format; /* which tells messages apart; NULL: a free place */
+    _Atomic(const char *) format; /* identifies the message; NULL: the place is free */
     char text[MESSAGE_SIZE];
     atomic_bool ready;
-    bool reported; /* the control thread's */
+    bool reported; /* used by the control thread only */
 };
 
 static struct message messages[MESSAGES_MOST];
 
-/* `error`: an errno, negative or not; 0: none. */
+/* Keeps a message. `error`: an errno, positive or negative; 0: none. */
 static void keep(int error, const char *format, va_list arguments)
 {
     for (size_t i = 0; i < MESSAGES_MOST; i++) {
@@ -61,7 +62,7 @@ static void keep_of_alsa(const char *file, int line, const char *function, int e
     va_end(arguments);
 }
 
-/* From here on ALSA prints nothing. It may write from any thread. */
+/* From now on ALSA prints nothing. ALSA may call the handler on any thread. */
 static void portaudio_messages_catch(void)
 {
     union {
@@ -69,12 +70,12 @@ static void portaudio_messages_catch(void)
         int (*set)(void (*handler)(const char *file, int line, const char *function, int error,
                                    const char *format, ...));
     } alsa_lib = {library_symbol(&portaudio_library,
-                                 "snd_lib_error_set_handler")}; /* its headers may be missing */
+                                 "snd_lib_error_set_handler")}; /* ALSA's headers may be missing */
     if (alsa_lib.address)
         alsa_lib.set(keep_of_alsa);
 }
 
-/* Note what was written since the last call: each message once in a stream, a few at most. */
+/* Prints the messages since the last call as notes. A message is printed once per stream. */
 static void portaudio_messages_report(void)
 {
     for (size_t i = 0; i < MESSAGES_MOST; i++)
@@ -84,7 +85,7 @@ static void portaudio_messages_report(void)
         }
 }
 
-/* Forget what was written: devices were looked for, or a new stream begins. */
+/* Forgets the messages, after the search for devices or the start of a stream. */
 static void portaudio_messages_forget(void)
 {
     for (size_t i = 0; i < MESSAGES_MOST; i++)
@@ -95,7 +96,8 @@ static void portaudio_messages_forget(void)
         }
 }
 
-/* ---- what PortAudio hides of ALSA: the copy that it loaded; without one nothing happens ---- */
+/* ---- functions of the ALSA library that PortAudio loaded; all do nothing if it loaded none
+ * ---- */
 
 /* Declared here and found by name, since ALSA's headers may be missing. */
 struct alsa_library {
@@ -107,7 +109,7 @@ struct alsa_library {
     void **tree;
 };
 
-/* False: a PortAudio without ALSA. */
+/* Returns false if PortAudio works without ALSA. */
 static bool find_library(struct alsa_library *alsa)
 {
     *(void **)&alsa->update = library_symbol(&portaudio_library, "snd_config_update");
@@ -121,7 +123,7 @@ static bool find_library(struct alsa_library *alsa)
            alsa->delete_node && alsa->tree;
 }
 
-/* Without a device called default an assertion of PortAudio aborts the program. */
+/* If ALSA has no device called default, an assertion of PortAudio aborts the program. */
 static bool portaudio_alsa_has_default(void)
 {
     struct alsa_library alsa;
@@ -130,7 +132,7 @@ static bool portaudio_alsa_has_default(void)
            (alsa.update() >= 0 && *alsa.tree && alsa.search(*alsa.tree, "pcm.default", &node) == 0);
 }
 
-enum { NESTED_MOST = 8 }; /* plugins upon plugins */
+enum { NESTED_MOST = 8 }; /* plugins of ALSA within plugins */
 
 static const char *server_named(const struct alsa_library *alsa, const char *device, int depth);
 
@@ -167,7 +169,7 @@ static const char *server_named(const struct alsa_library *alsa, const char *dev
     return server;
 }
 
-/* By a plugin of alsa-lib, directly or as the slave of other plugins. NULL: none. */
+/* The sound server that an ALSA device leads to, directly or through other plugins. NULL: none. */
 static const char *portaudio_alsa_server(const char *device)
 {
     struct alsa_library alsa;
@@ -182,6 +184,7 @@ static const char *portaudio_alsa_server(const char *device)
 #define PULSE_WAIT_NS INT64_C(500000000)
 #define PULSE_POLL_NS 2000000
 
+/* Answer of a PulseAudio server. */
 struct rate_answer {
     bool has_come;
     uint32_t rate; /* 0: unknown */
@@ -205,7 +208,7 @@ static void take_source(pa_context *context, const pa_source_info *source, int e
         answer->rate = source->sample_spec.rate;
 }
 
-/* The question is asked once the context is ready. */
+/* Sends the question when the context is ready, and waits for the answer. */
 static void ask(pa_mainloop *loop, pa_context *context, bool of_sink, struct rate_answer *answer)
 {
     pa_operation *question = NULL;
@@ -257,7 +260,7 @@ static uint32_t known_rate(bool of_sink)
 
 enum { USUAL_RATE = 48000 };
 
-/* 48000 Hz if it does not say. Waits for half a second at most. */
+/* The rate of the sound server, or 48000 Hz if it does not answer within half a second. */
 static uint32_t portaudio_alsa_server_rate(bool of_sink)
 {
     uint32_t rate = known_rate(of_sink);
@@ -269,21 +272,28 @@ static const double LATENCY_MOST = 10; /* seconds; PortAudio may report more for
 static const PaStreamCallbackFlags LOST_FLAGS =
     paInputUnderflow | paInputOverflow | paOutputUnderflow | paOutputOverflow;
 
-/* Through a sound server, seconds. In shorter buffers it loses sound on an idle machine already. */
+/* Seconds: latency of the buffer through a sound server, least and most. Shorter buffers lose sound
+ * even on an idle machine. */
 static const double SERVER_LATENCY = 0.08, SERVER_LATENCY_MOST = 0.32;
-#define SETTLED_NS INT64_C(250000000)    /* a server's stream without a loss and at its rate */
-#define SETTLE_NS INT64_C(3000000000)    /* at most */
-static const double DELAY_FRAMES = 8192; /* over which the delay of its buffers is averaged */
-enum { POLL_NS = 10000000, DELAY_BEGINS = 65536 /* frames after a loss */ };
+/* a server's stream has settled after this time without a loss and at its rate */
+#define SETTLED_NS INT64_C(250000000)
+#define SETTLE_NS INT64_C(3000000000) /* time to settle, at most */
+/* frames over which the delay of a server's buffers is averaged */
+static const double DELAY_FRAMES = 8192;
+enum {
+    POLL_NS = 10000000,
+    DELAY_BEGINS = 65536 /* frames after a loss; then only larger delays count */
+};
 
 static bool initialized;
 
-/* ---- no JACK ---- */
+/* ---- PortAudio must not use JACK ---- */
 
-/* PortAudio opens a JACK client where it can, and then hangs, or aborts the program, when that
- * server dies. The loader finds this name here before JACK's, so that it finds no server. Other
- * calls go on to JACK, which is loaded then; without its header, which may be missing. The
- * arguments that follow are strings, one for each of these flags. */
+/* PortAudio opens a JACK client if it can. When the JACK server dies, PortAudio hangs or aborts the
+ * program. The loader finds this function before the one of the JACK library. While `hides_jack` is
+ * set, it returns NULL, so PortAudio finds no server. Otherwise it calls the function of the JACK
+ * library, which is loaded then. The header of JACK is not used, since it may be missing. Each of
+ * these flags stands for an additional argument, a string. */
 enum { JACK_SERVER_NAME = 0x04, JACK_LOAD_NAME = 0x08, JACK_LOAD_INIT = 0x10, JACK_SESSION = 0x20 };
 static _Thread_local bool hides_jack;
 
@@ -354,7 +364,7 @@ static void describe_row(PaDeviceIndex index, struct device_row *row)
     const PaHostApiInfo *host = Pa_GetHostApiInfo(found->hostApi);
     row->channels_in = count_of(found->maxInputChannels);
     row->channels_out = count_of(found->maxOutputChannels);
-    /* PortAudio takes 44,100 Hz for the default of a device that supports all rates. */
+    /* If a device supports all rates, PortAudio reports 44,100 Hz as its default. */
     row->rate = leads_to_server(index) ? portaudio_alsa_server_rate(row->channels_out > 0)
                                        : found->defaultSampleRate;
     if (row->channels_in > 0) {
@@ -400,15 +410,16 @@ struct format {
 struct portaudio_stream {
     PaStream *stream; /* NULL: not open */
     struct device_stream *context;
-    bool by_server;       /* through a sound server's plugin for ALSA */
-    bool may_widen;       /* the user asked for no latency */
-    double latency;       /* seconds, as requested of PortAudio */
-    atomic_size_t frames; /* processed */
-    atomic_size_t losses;
-    _Atomic double input_delay; /* seconds, of a server's buffers now; 0: unknown */
+    bool by_server; /* the ALSA device leads to a sound server */
+    /* the buffer may be made longer: a sound server's, and the user set no latency */
+    bool may_widen;
+    double latency;             /* seconds, as requested from PortAudio */
+    atomic_size_t frames;       /* frames processed */
+    atomic_size_t losses;       /* times that sound was lost */
+    _Atomic double input_delay; /* seconds: delay in a server's buffers now; 0: unknown */
     _Atomic double output_delay;
-    double in_now, out_now; /* averages; these and the next: the driver's thread */
-    size_t since;           /* frames, the last loss */
+    double in_now, out_now; /* averages of the delays; used by the driver's thread only */
+    size_t since;           /* frames since the last loss; used by the driver's thread only */
 };
 
 static PaStreamParameters parameters_of(const struct device_row *row,
@@ -454,7 +465,7 @@ static enum status choose_rate(const struct device_target *target, struct format
         format->rate = of_input;
         error = try_rate(format, format->rate);
     }
-    /* Opening reports all other errors more precisely. */
+    /* Other errors are reported better when the stream is opened. */
     return error == paInvalidSampleRate ? refuse_rate(target, format) : STATUS_OK;
 }
 
@@ -472,8 +483,8 @@ static double default_latency(const struct device_target *target, bool low)
     return out > in ? out : in;
 }
 
-/* ALSA's buffer is the suggested latency, its period a quarter of that; half a frame more, since
- * PortAudio truncates. */
+/* The suggested latency is the length of ALSA's buffer, and the period is a quarter of it. Half a
+ * frame is added, since PortAudio truncates. */
 static double choose_latency(const struct device_target *target, double rate, bool by_server)
 {
     const struct device_request *request = target->request;
@@ -486,9 +497,9 @@ static double choose_latency(const struct device_target *target, double rate, bo
     return by_server && low ? fmax(latency, fmax(SERVER_LATENCY, request->latency_least)) : latency;
 }
 
-/* A server's buffers grow when sound is lost: what they hold is what counts. Until the next loss it
- * stays the same, and PulseAudio's estimate of it strays downwards: the largest one is kept, once
- * the first ones are over.
+/* Measures the delay in a server's buffers, which grow when sound is lost. Until the next loss the
+ * true delay is constant, but PulseAudio's estimate drifts downwards. So the largest value is kept,
+ * after the first DELAY_BEGINS frames.
  * Real-time. */
 static void follow_delay(struct portaudio_stream *own, const PaStreamCallbackTimeInfo *time,
                          unsigned long frames, bool lost)
@@ -546,8 +557,8 @@ static enum status refuse(const struct device_target *target, double rate, PaErr
                 by_host ? host->errorText : Pa_GetErrorText(error));
 }
 
-/* A server fills its buffers first, and may then keep still for two seconds: what comes before the
- * sound flows is silence. False: it ended, or still loses sound. */
+/* Waits until sound flows. A server fills its buffers first, and may then pause for two seconds.
+ * Until sound flows, silence is played. Returns false if the stream ended or still loses sound. */
 static bool settle(const struct portaudio_stream *own, double rate)
 {
     int64_t begin = monotonic_ns(), since = begin, now;
@@ -567,8 +578,8 @@ static bool settle(const struct portaudio_stream *own, double rate)
     return false;
 }
 
-/* A server's stream is opened again with a longer buffer until it keeps it. One that was heard goes
- * on at once: if it still loses sound, live_device.c opens it again. */
+/* Opens a stream. If a server's stream loses sound, opens it again with a longer buffer. A stream
+ * that continues an earlier one is not tested: if it loses sound, live_device.c opens it again. */
 static enum status start(const struct device_target *target, struct format *format,
                          struct portaudio_stream *own)
 {
@@ -639,7 +650,7 @@ static enum status portaudio_close(void *opened)
 {
     struct portaudio_stream *own = opened;
     if (own->stream)
-        Pa_CloseStream(own->stream); /* aborts it first; errors mean it is gone */
+        Pa_CloseStream(own->stream); /* also aborts the stream; an error means that it is gone */
     free(own);
     return STATUS_OK;
 }

@@ -20,7 +20,7 @@
 
 /* ---- the Unix socket of this user: the folder ---- */
 
-/* Owned by this user, and nobody has the permissions `not_others`. */
+/* Whether a folder is owned by this user and nobody has the permissions `not_others`. */
 static bool is_ours(int folder, mode_t not_others)
 {
     struct stat about;
@@ -30,7 +30,8 @@ static bool is_ours(int folder, mode_t not_others)
 
 static const char no_folder[] = "the folder halo is not there";
 
-/* -1, with the cause in *flaw. */
+/* Opens the folder of the sockets; creates it if `makes`. Returns -1 after a failure, and its cause
+ * in *flaw. */
 static int open_folder(bool makes, const char **flaw)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -55,7 +56,8 @@ static int open_folder(bool makes, const char **flaw)
     return folder;
 }
 
-/* By the folder's descriptor: its path may be longer than an address, and may change. */
+/* The address of a socket in the folder. It uses the folder's descriptor, since a path may be too
+ * long for an address, and may change. */
 static struct sockaddr_un address_in(int folder, const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -63,8 +65,8 @@ static struct sockaddr_un address_in(int folder, const char *name)
     return address;
 }
 
-/* A socket that answers can be sent to the sender's own name, which the kernel makes up. -1: nobody
- * listens there; the socket is removed. */
+/* Connects a socket. It gets a name from the kernel, to which the other side can answer. Returns -1
+ * if nobody listens to `name`; then the socket file is removed. */
 static int connect_to(int folder, const char *name)
 {
     const struct sockaddr_un to = address_in(folder, name), own = {.sun_family = AF_UNIX};
@@ -84,9 +86,9 @@ static int is_socket(const struct dirent *entry)
     return entry->d_type == DT_SOCK;
 }
 
-/* ---- who listens ---- */
+/* ---- receiving: the Unix socket ---- */
 
-/* A name that another process uses is not taken from it. */
+/* Binds the socket to a name, unless another process uses that name. */
 static bool bind_as(struct osc_local *local, const char *name)
 {
     const struct sockaddr_un address = address_in(local->folder, name);
@@ -97,7 +99,7 @@ static bool bind_as(struct osc_local *local, const char *name)
     return other < 0 && bind(local->fd, (const struct sockaddr *)&address, sizeof address) == 0;
 }
 
-/* Removes the socket from its folder, too. */
+/* Closes the socket and removes it from its folder. */
 static void osc_local_close(struct osc_local *local)
 {
     if (local->fd < 0)
@@ -108,7 +110,7 @@ static void osc_local_close(struct osc_local *local)
     close(local->folder);
 }
 
-/* local->fd is -1 if it fails, with a note if notes are detailed. */
+/* Opens the Unix socket. If this fails, local->fd is -1, and a detailed note says why. */
 static void osc_local_listen(struct osc_local *local)
 {
     char pid[24];
@@ -130,7 +132,7 @@ static void osc_local_listen(struct osc_local *local)
     note_detail("halo live --send cannot reach this: %s", flaw);
 }
 
-/* ---- who sends ---- */
+/* ---- sending: the Unix socket ---- */
 
 static enum status fail_none(void)
 {
@@ -183,37 +185,39 @@ enum status osc_local_connect(char name[static OSC_LOCAL_NAME_MOST], int *fd)
 }
 
 enum {
-    PACKET_MOST = 65536, /* bytes, the UDP limit */
-    WAITING_MOST = 64,   /* commands of one packet; more are refused */
-    REFUSALS_MOST = 8,   /* shown in a second; more are counted */
+    PACKET_MOST = 65536, /* bytes, the limit of UDP */
+    WAITING_MOST = 64,   /* commands kept from one packet; further ones are refused */
+    REFUSALS_MOST = 8,   /* refusals displayed per second; further ones are only counted */
 };
 
 struct subscriber {
     struct osc_sender address;
-    double until; /* monotonic seconds; in the past: unused */
+    double until; /* monotonic seconds: end of the subscription; in the past: the entry is free */
 };
 
 struct osc {
-    int fd; /* over UDP; -1: none */
+    int fd; /* UDP socket; -1: none */
     struct osc_local local;
-    size_t packets; /* of this round */
+    size_t packets; /* packets of this round so far */
     uint64_t refused;
-    char refusals[REFUSALS_MOST][OSC_PATH_MOST + OSC_REASON_MOST]; /* a ring of lines to show */
+    char refusals[REFUSALS_MOST][OSC_PATH_MOST + OSC_REASON_MOST]; /* a ring of lines to display */
     size_t refusals_first, refusals_count;
-    uint64_t refusals_left_out; /* since the last line that said so */
-    size_t refusals_now;        /* in the second that began at */
-    double refusals_since;      /* monotonic seconds */
+    /* refusals that were only counted, since the last line about them */
+    uint64_t refusals_left_out;
+    size_t refusals_now;   /* refusals in the second that began at `refusals_since` */
+    double refusals_since; /* monotonic seconds */
     char shown[OSC_PATH_MOST + OSC_REASON_MOST];
-    struct osc_sender sender; /* of the current packet */
+    struct osc_sender sender; /* sender of the current packet */
     struct subscriber subscribers[OSC_SUBSCRIBERS_MOST];
-    struct osc_command waiting[WAITING_MOST]; /* from the packet, not yet returned */
+    /* commands of the packet that have not been returned yet */
+    struct osc_command waiting[WAITING_MOST];
     size_t waiting_first, waiting_count;
     _Alignas(8) char packet[PACKET_MOST];
 };
 
-/* ---- set up ---- */
+/* ---- opening ---- */
 
-/* The socket is ours, since liblo's servers listen on all addresses. */
+/* Opens the UDP socket. halo makes its own, since liblo's servers listen on all addresses. */
 static enum status listen_on(struct osc *osc, int port)
 {
     if (port > 65535)
@@ -225,7 +229,7 @@ static enum status listen_on(struct osc *osc, int port)
         .sin_port = htons((uint16_t)port),
         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
     };
-    const int yes = 1; /* report subscribers that are gone */
+    const int yes = 1; /* makes the kernel report subscribers that are gone */
     if (osc->fd >= 0)
         setsockopt(osc->fd, IPPROTO_IP, IP_RECVERR, &yes, sizeof yes);
     if (osc->fd < 0 || bind(osc->fd, (struct sockaddr *)&address, sizeof address) != 0)
@@ -296,7 +300,7 @@ static void answer(struct osc *osc, const struct osc_sender *sender, const char 
     lo_message message = lo_message_new();
     lo_message_add(message, "ss", path, reason);
     void *bytes = lo_message_serialise(message, error_path, NULL, &size);
-    if (bytes) /* who sends and does not listen misses it */
+    if (bytes) /* a sender that does not listen misses the answer */
         (void)send_to(osc, sender, bytes, size);
     free(bytes);
     lo_message_free(message);
@@ -324,7 +328,7 @@ void osc_refuse(struct osc *osc, const struct osc_sender *sender, const char *pa
 {
     osc->refused++;
     add_refusal(osc, path, reason);
-    if (strcmp(path, error_path) != 0) /* or two of us would answer each other for ever */
+    if (strcmp(path, error_path) != 0) /* otherwise two halo would answer each other for ever */
         answer(osc, sender, path, reason);
 }
 
@@ -369,7 +373,7 @@ static void forget(struct osc *osc, const struct osc_sender *address)
         subscriber->until = 0;
 }
 
-/* False: there are too many. */
+/* Returns false if there are too many subscribers. */
 static bool subscribe(struct osc *osc, const struct osc_sender *address)
 {
     double now = monotonic_seconds();
@@ -382,7 +386,8 @@ static bool subscribe(struct osc *osc, const struct osc_sender *address)
     return subscriber;
 }
 
-/* The kernel queues an error for each packet that nobody received. */
+/* Removes subscribers that are gone. The kernel queues an error for each packet that nobody
+ * received. */
 static void forget_the_gone(struct osc *osc)
 {
     struct osc_sender sender = {.size = sizeof sender.address.udp};
@@ -401,9 +406,9 @@ static void forget_the_gone(struct osc *osc)
     }
 }
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
-/* NULL: the command waits to be received. */
+/* Queues a command. Returns NULL, or the reason why it is refused. */
 static const char *add_command(struct osc *osc, const struct osc_command *command,
                                const struct osc_sender *sender)
 {
@@ -457,9 +462,9 @@ static bool receive_packet(struct osc *osc)
     if (got < 0)
         got = receive_from(osc, osc->fd);
     if (got < 0)
-        return errno != EAGAIN; /* else the error of a packet sent earlier */
+        return errno != EAGAIN; /* true: the error of a packet sent earlier; go on */
     osc->waiting_first = osc->waiting_count = 0;
-    /* Packets to this machine's other addresses may come from elsewhere. */
+    /* Packets to other addresses of this machine may come from other machines. */
     const struct osc_sender *sender = &osc->sender;
     bool is_local = sender->address.any.sa_family == AF_UNIX ||
                     ntohl(sender->address.udp.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
@@ -484,7 +489,7 @@ bool osc_receive(struct osc *osc, struct osc_command *command)
     return true;
 }
 
-/* ---- out ---- */
+/* ---- sending ---- */
 
 static double db_of(double amplitude)
 {
@@ -536,7 +541,8 @@ static void send_to_all(struct osc *osc, const void *bytes, size_t size)
         struct subscriber *subscriber = &osc->subscribers[i];
         if (subscriber->until < now)
             continue;
-        /* Over UDP a send may report the error of an earlier one to another subscriber. */
+        /* Over UDP, a call may report the error of an earlier packet to another subscriber. So try
+         * twice. */
         bool sent = send_to(osc, &subscriber->address, bytes, size) || errno != ECONNREFUSED ||
                     send_to(osc, &subscriber->address, bytes, size) || errno != ECONNREFUSED;
         if (!sent && subscriber->address.address.any.sa_family == AF_UNIX)

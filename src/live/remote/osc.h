@@ -1,23 +1,23 @@
-/* Remote control by Open Sound Control (OSC 1.0, opensoundcontrol.org), over UDP where a port is
- * asked for, and over a Unix socket of this user.
+/* Remote control by Open Sound Control (OSC 1.0, opensoundcontrol.org), over UDP if the user asks
+ * for a port, and over a Unix socket of this user.
  *
  * The UDP socket is bound to 127.0.0.1: no other machine reaches it. Numbers may be of type i, h, f
- * or d; numbers of things must be whole.
+ * or d; stage, choice and port numbers must be whole.
  *
  *   /halo/choose NUMBER       from 1; 0 is the dry signal
- *   /halo/choose NAME         of type s: in full or as a screen shows it; "dry"; or a number
+ *   /halo/choose NAME         of type s: name of a mask (full or as displayed), "dry" or a number
  *   /halo/dry
  *   /halo/gain DB
  *   /halo/mute 0|1            or T, F
  *   /halo/control STAGE SYMBOL VALUE    a control of the chain's stage (from 1); the value is a
  *                                       number, or text as on the command line ("-6dB")
- *   /halo/mix STAGE VALUE     its @mix: 0 to 1
- *   /halo/bypass STAGE 0|1    its @bypass; or T, F
- *   /halo/load NUMBER PATH    replace the choice's mask with the file
- *   /halo/reload              read the last chosen mask again
+ *   /halo/mix STAGE VALUE     @mix of a stage: 0 to 1
+ *   /halo/bypass STAGE 0|1    @bypass of a stage; or T, F
+ *   /halo/load NUMBER PATH    replace a choice's mask by the file
+ *   /halo/reload              read the file of the last chosen mask again
  *   /halo/preset NAME         change to a preset
  *   /halo/preset/next         or /halo/preset/previous
- *   /halo/preset/save NAME    save what is heard; replaces a preset of that name
+ *   /halo/preset/save NAME    save what is heard as a preset; replaces one of that name
  *   /halo/quit
  *   /halo/subscribe [PORT]    send meters to that local port, or to the sender, for OSC_LEASE
  *                             seconds; send again to renew
@@ -26,19 +26,19 @@
  * Each osc_send_meters sends subscribers one bundle:
  *
  *   /halo/meters/in  i channel (from 1)  f peak  f rms  f hold (dBFS)  h clipped samples
- *   /halo/meters/out the same; none while blind
+ *   /halo/meters/out the same for the output; not sent in a blind test
  *   /halo/status     i chosen (-1: blind)  s its name  f gain dB  i muted  i howled
  *                    f limiter dB  f load now  f p99  f worst (1: the period; -1: blind)
  *                    h late  h lost (blocks)  f seconds
  *
  * Silence is sent as OSC_SILENCE dBFS.
  *
- * A message that is unknown, has other types or values out of range, or cannot be executed changes
- * nothing: it is counted, and answered to its sender with
+ * A message that is unknown, has wrong types or values out of range, or cannot be executed, changes
+ * nothing. It is counted, and its sender gets this answer:
  *
  *   /halo/error      s the message's path ("": not OSC)  s the reason
  *
- * Packets from other machines are counted only, as is /halo/error itself.
+ * Packets from other machines, and /halo/error itself, are counted but not answered.
  * Threads: the control thread. Nothing here waits.
  */
 #ifndef HALO_OSC_H
@@ -58,7 +58,7 @@ enum {
     OSC_TEXT_MOST = 1024,  /* bytes of a name or path, with its 0 */
     OSC_VALUE_MOST = 128,  /* bytes of a value, with its 0 */
     OSC_PATH_MOST = 64,    /* bytes of a message's path that are kept, with its 0 */
-    OSC_PACKETS_MOST = 64, /* of one round of osc_receive */
+    OSC_PACKETS_MOST = 64, /* packets that one round of osc_receive reads at most */
     OSC_SUBSCRIBERS_MOST = 8,
     OSC_LEASE = 10,     /* seconds */
     OSC_SILENCE = -144, /* dBFS */
@@ -68,21 +68,21 @@ enum {
 struct osc;
 
 enum osc_action {
-    OSC_CHOOSE,       /* choice */
-    OSC_CHOOSE_NAMED, /* text */
-    OSC_GAIN,         /* value, finite; the caller checks its range */
-    OSC_MUTE,         /* on */
-    OSC_LOAD,         /* choice, text */
-    OSC_CONTROL,      /* stage, text: the symbol, value_text */
+    OSC_CHOOSE,       /* uses choice */
+    OSC_CHOOSE_NAMED, /* uses text */
+    OSC_GAIN,         /* uses value, which is finite; the caller checks its range */
+    OSC_MUTE,         /* uses on */
+    OSC_LOAD,         /* uses choice, text */
+    OSC_CONTROL,      /* uses stage, text (the symbol), value_text */
     OSC_RELOAD,
-    OSC_PRESET, /* text */
+    OSC_PRESET, /* uses text */
     OSC_PRESET_NEXT,
     OSC_PRESET_PREVIOUS,
-    OSC_PRESET_SAVE, /* text */
+    OSC_PRESET_SAVE, /* uses text */
     OSC_QUIT,
 };
 
-/* Who sent a command, for the answer; on this machine. */
+/* Sender of a command, on this machine; gets the answer. */
 struct osc_sender {
     union {
         struct sockaddr any;
@@ -94,10 +94,10 @@ struct osc_sender {
 
 struct osc_command {
     enum osc_action action;
-    const char *path; /* of its message, for good */
+    const char *path; /* path of its message; a constant string */
     struct osc_sender sender;
-    size_t choice; /* from 1; 0: dry. The caller checks that choice and stage exist */
-    size_t stage;  /* from 1 */
+    size_t choice; /* number of a mask, from 1; 0: dry. The caller checks that it exists. */
+    size_t stage;  /* number of a stage, from 1. The caller checks that it exists. */
     bool on;
     char value_text[OSC_VALUE_MOST];
     double value;             /* dB */
@@ -106,45 +106,45 @@ struct osc_command {
 
 #ifdef HALO_WITH_OSC
 
-/* port 0: any free port; OSC_NO_PORT: only the Unix socket. If that cannot be made, it is missing,
- * with a note if notes are detailed. *osc is NULL if neither is there. Errors: the port is in use;
- * memory. */
+/* Opens the sockets. port 0: any free port; OSC_NO_PORT: only the Unix socket. If the Unix socket
+ * cannot be made, it is left out, with a detailed note. *osc is NULL if there is no socket. Errors:
+ * the port is in use; memory. */
 MUST_CHECK enum status osc_open(int port, struct osc **osc);
 void osc_close(struct osc *osc);
 
 unsigned osc_port(const struct osc *osc);
 
-/* For poll(): call osc_receive on any event, POLLERR too. -1: not there. */
+/* For poll(): call osc_receive on any event, also on POLLERR. -1: there is no such socket. */
 int osc_fd(const struct osc *osc);
 int osc_local_fd(const struct osc *osc);
 
-/* Whether meters are to be sent; false if osc is NULL. */
+/* Whether meters have to be sent; false if osc is NULL. */
 bool osc_is_subscribed(const struct osc *osc);
 
-/* The next command. False ends a round: none is left, or OSC_PACKETS_MOST packets were read, so
- * that a flood cannot block the caller. */
+/* Gets the next command. False ends a round: there is no command, or OSC_PACKETS_MOST packets were
+ * read. So a flood of packets cannot block the caller. */
 bool osc_receive(struct osc *osc, struct osc_command *command);
 
-/* Send the status to all subscribers and forget those that are gone. */
+/* Sends the status to all subscribers and forgets the subscribers that are gone. */
 void osc_send_meters(struct osc *osc, const struct live_status *status);
 
-/* Count a command that the caller could not execute among those refused, and answer it. */
+/* Counts a command that the caller could not execute as refused, and answers its sender. */
 void osc_refuse(struct osc *osc, const struct osc_sender *sender, const char *path,
                 const char *reason);
 uint64_t osc_refused(const struct osc *osc);
 
-/* The next refusal as a line to show, or NULL: eight in a second, then a line that counts the
- * others. Valid until the next call. */
+/* The next refusal as a line to display, or NULL. Up to eight are returned per second, then a line
+ * that counts the others. Valid until the next call. */
 const char *osc_refusal(struct osc *osc);
 
-/* Send a command as words ("choose 2") to the halo live on that port, and wait for its answer. If
- * there is no port, it goes to the one on the Unix socket of that name; NULL: to the only one that
- * runs. The command may still fail later where it loads a file. Errors (usage): the command; that
- * none or several run, that none answers, or the reason for which it was refused.
- * json: prints what was sent. */
+/* Sends a command such as "choose 2" to a running halo live, and waits for the answer. With a port,
+ * it goes to that UDP port; with OSC_NO_PORT, to the Unix socket `name`, or to the only running
+ * halo live if `name` is NULL. A command that loads a file may still fail later. Errors (usage): an
+ * invalid command; none or several run; no answer; the reason for a refusal. json: print what was
+ * sent. */
 MUST_CHECK enum status osc_send(int port, const char *name, const char *command, bool json);
 
-#else /* without liblo there is no osc */
+#else /* built without liblo: stubs */
 
 MUST_CHECK static inline enum status osc_open(int port, struct osc **osc)
 {

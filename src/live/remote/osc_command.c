@@ -15,14 +15,14 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* The arguments of one message. */
+/* Arguments of a message. */
 struct arguments {
     int count;
     const char *types;
     lo_arg **values;
 };
 
-/* Copied, since arguments are aligned to 4 bytes only. */
+/* Reads a number. It is copied first, since arguments are aligned to only 4 bytes. */
 static bool number_at(const struct arguments *arguments, int at, double *number)
 {
     if (at >= arguments->count)
@@ -94,11 +94,13 @@ static bool value_text_at(const struct arguments *arguments, int at, char *value
 }
 
 enum { PORTS_MOST = 65535 };
-#define WHOLE_MOST 9007199254740992.0 /* whole numbers that a double has, 2^53 */
+/* largest number up to which a double has all whole numbers, 2^53 */
+#define WHOLE_MOST 9007199254740992.0
 
-/* `arguments`, a letter each: c choice, C choice from 1, s stage from 1, t text, v value, d number,
- * o on or off, O the same as a value, p port. `usage` describes them to users; `text` presets the
- * command's. */
+/* `arguments` has a letter per argument:
+ * - c choice, C choice from 1, s stage from 1, p port, d number
+ * - t text, v value, o on or off, O on or off given as a value
+ * `usage` describes the arguments to users. `text` is the initial osc_command.text. */
 static const struct {
     const char *path;
     const char *arguments;
@@ -219,7 +221,7 @@ static struct osc_message read_message(void *bytes, size_t size)
 }
 
 static const char bundle_mark[8] = "#bundle";
-enum { BUNDLE_HEAD = 16 }; /* the mark and a time, which is ignored */
+enum { BUNDLE_HEAD = 16 }; /* the mark, and a time that is ignored */
 
 /* OSC 1.0: each element is its size, big-endian, and a message. Nested bundles are refused. */
 void osc_packet_read(void *packet, size_t size,
@@ -250,10 +252,10 @@ void osc_packet_read(void *packet, size_t size,
     }
 }
 
-/* ---- from text ---- */
+/* ---- commands as text ---- */
 
-/* Adds the word for a letter of `arguments`; *text moves behind it. The last text may
- * have blanks. */
+/* Adds a word of *text as the argument for a letter of `arguments`, and moves *text past it. If the
+ * last argument is text, it may contain blanks. */
 static bool add_word(lo_message message, char letter, bool is_last, char **text)
 {
     char *word = *text,
@@ -271,7 +273,7 @@ static bool add_word(lo_message message, char letter, bool is_last, char **text)
     return lo_message_add(message, "d", number) == 0;
 }
 
-/* NULL: the text is none of this row's. */
+/* Makes the message of a row of `messages` from text. NULL: the text does not fit the row. */
 static lo_message message_of(const char *letters, const char *rest)
 {
     char copy[OSC_TEXT_MOST], *at = copy;
@@ -285,7 +287,8 @@ static lo_message message_of(const char *letters, const char *rest)
     return NULL;
 }
 
-/* As "choose 2" or "/halo/control 1 gain -6dB", for *path; to be freed. */
+/* Makes a message from text such as "choose 2" or "/halo/control 1 gain -6dB". The caller frees it.
+ * *path: its path. */
 static enum status osc_message_make(const char *text, const char **path, lo_message *message)
 {
     const char *prefix = "/halo/", *usage = NULL;
@@ -310,7 +313,7 @@ static enum status osc_message_make(const char *text, const char **path, lo_mess
                         (int)length, text);
 }
 
-/* ---- a command is sent, and its answer waited for ---- */
+/* ---- sending a command and waiting for the answer ---- */
 
 enum { ANSWER_MS = 2000, ANSWER_BYTES = 1 << 16 };
 
@@ -329,7 +332,7 @@ static enum status send_bundle(int fd, const char *path, lo_message first, const
     return status;
 }
 
-/* A refusal, or meters, which are sent once the command was read. */
+/* Waits for the answer: a refusal, or the meters. Meters are sent after the command was read. */
 static enum status read_answer(const char *name, int fd)
 {
     _Alignas(8) static char bytes[ANSWER_BYTES];

@@ -11,18 +11,19 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINES_MOST = 10 /* printed */ };
+enum { LINES_MOST = 10 /* outages printed */ };
 
 #define MS INT64_C(1000000)
 static const int64_t PAUSE_LEAST = 400 * MS; /* twice as long as the control thread sleeps */
-static const int64_t FAULT = 1000;           /* ns, of a page that is mapped */
-static const int64_t MIGRATION = MS / 2;     /* at most, until the caches are warm again */
+static const int64_t FAULT = 1000;           /* ns that a minor page fault takes */
+/* ns that a migration costs at most, until the caches are filled again */
+static const int64_t MIGRATION = MS / 2;
 static const int64_t SECOND = 1000 * MS;
 
 static const struct cause_row {
     const char *name;
-    const char *what;   /* happened */
-    const char *advice; /* NULL: a real-time priority, unless it has one */
+    const char *what;   /* what happened */
+    const char *advice; /* what to do; NULL: allow a real-time priority */
 } rows[OUTAGE_CAUSES] = {
     [OUTAGE_XRUN] = {"xrun", "the device lost sound",
                      "ask for longer blocks (--block) or more latency (--latency)"},
@@ -89,7 +90,7 @@ void ledger_see(struct ledger *ledger, const struct ledger_sight *sight)
     ledger->last = *sight;
 }
 
-/* The second number of schedstat: ns on a run queue. */
+/* ns that the control thread waited on a run queue: the second number of schedstat. */
 static int64_t waited(const struct ledger *ledger)
 {
     char text[96];
@@ -111,11 +112,11 @@ void ledger_watch(struct ledger *ledger)
     ledger_see(ledger, &sight);
 }
 
-/* Whether the device's thread was off the processor, longer than between two blocks, for most of a
- * pause. */
+/* Whether the process was stopped: in one of the pauses, the device's thread did not use a
+ * processor for at least half of the time. */
 static bool was_stopped(const struct ledger *ledger, const struct block_time *time)
 {
-    bool late = time->ns > time->lasts; /* else it is not known what was used */
+    bool late = time->ns > time->lasts; /* otherwise used.cpu_ns is not known */
     int64_t off = time->idle + (late ? time->ns - time->used.cpu_ns : 0) - time->lasts;
     for (size_t i = 0; i < LEDGER_PAUSES; i++) {
         const struct ledger_pause *pause = &ledger->pauses[i];
@@ -130,7 +131,7 @@ static bool was_stopped(const struct ledger *ledger, const struct block_time *ti
 
 /* ---- causes ---- */
 
-/* Why a step computed for too long. */
+/* Why a step used a processor for too long. */
 static enum outage_cause cause_of_work(const struct ledger *ledger, const struct block_time *time)
 {
     int64_t excess = time->ns - time->lasts;
@@ -145,13 +146,13 @@ static enum outage_cause cause_of_work(const struct ledger *ledger, const struct
     return time->used.processor && excess < MIGRATION ? OUTAGE_MIGRATED : OUTAGE_TOO_LONG;
 }
 
-/* Why a step was kept from computing. */
+/* Why a step did not get a processor. */
 static enum outage_cause cause_of_absence(const struct block_time *time)
 {
     if (time->used.major > 0)
         return OUTAGE_PAGE_FAULTS;
     if (time->used.preempted == 0 && time->held_up & FILTER_WORKER_LATE)
-        return OUTAGE_WORKER; /* the step slept until it released a job */
+        return OUTAGE_WORKER; /* the worker released a job late, so the step slept */
     return OUTAGE_PREEMPTED;
 }
 
@@ -195,7 +196,7 @@ const struct outage *ledger_add(struct ledger *ledger, const struct block_time *
     ledger->ended = time.begin + time.ns;
     bool late = time.ns > time.lasts || time.idle - time.lasts > ledger->slack;
     if (late)
-        ledger_watch(ledger); /* it may just have been stopped */
+        ledger_watch(ledger); /* the process may have been stopped until now */
     late = late || was_stopped(ledger, &time);
     ledger->late += late;
     ledger->lost += time.lost;
@@ -208,7 +209,8 @@ const struct outage *ledger_add_away(struct ledger *ledger, uint64_t frame, enum
     const struct block_time time = {
         .frame = frame, .begin = now, .idle = ledger->ended > 0 ? now - ledger->ended : 0};
     ledger->since = now;
-    ledger->last = (struct ledger_sight){0}; /* it slept for longer meanwhile */
+    /* the control thread slept longer while the device was away */
+    ledger->last = (struct ledger_sight){0};
     memset(ledger->pauses, 0, sizeof ledger->pauses);
     return enter(ledger, &time, cause);
 }
@@ -221,9 +223,10 @@ uint64_t ledger_total(const struct ledger *ledger)
     return total;
 }
 
-/* ---- what is shown ---- */
+/* ---- reports ---- */
 
-/* An xrun and a late call follow from what happened elsewhere: a cause that halo saw says more. */
+/* The most frequent cause. An xrun or a late call follows from something else, so any cause that
+ * halo found itself comes first. */
 static enum outage_cause most_frequent(const struct ledger *ledger)
 {
     enum outage_cause most = OUTAGE_CAUSES;
@@ -247,7 +250,7 @@ enum outage_cause ledger_verdict(const struct ledger *ledger, int priority, char
     return cause;
 }
 
-/* UTC, as ISO 8601. */
+/* Writes a time as ISO 8601, in UTC. */
 static void put_time(int64_t at, char *text, size_t size)
 {
     const time_t seconds = (time_t)(at / SECOND);

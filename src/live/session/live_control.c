@@ -1,4 +1,4 @@
-/* What a user changes while halo live runs: keys, OSC, and changed files of masks. */
+/* Changes by a user while halo live runs: keys, OSC, and changed mask files. */
 #include "base/plural.h"
 #include "base/short_list.h"
 #include "base/thread.h"
@@ -14,7 +14,7 @@
 
 enum { CHOICE_LOADER_REASON = 1000 /* bytes, with its 0 */ };
 
-/* ---- a thread reads a mask: a disk may be slow, and a network file hang ---- */
+/* ---- reading a mask on a thread, since a disk can be slow and a network file can hang ---- */
 
 struct choice_loader {
     char *text;
@@ -23,7 +23,7 @@ struct choice_loader {
     struct mask *mask;
     char reason[CHOICE_LOADER_REASON];
     atomic_bool is_read;
-    atomic_int users; /* its thread and its owner; the last one frees it */
+    atomic_int users; /* its thread and its owner; the last one frees the loader */
 };
 
 static void release(struct choice_loader *loader)
@@ -72,7 +72,8 @@ static enum status choice_loader_start(const char *text, const struct stream_for
     return STATUS_OK;
 }
 
-/* True: it is done and freed; *mask is the caller's, or NULL if reading failed, with its reason. */
+/* If the mask was read, frees the loader and returns true. *mask is the caller's. If reading
+ * failed, *mask is NULL and `reason` says why. */
 static bool choice_loader_take(struct choice_loader *loader, struct mask **mask,
                                char reason[CHOICE_LOADER_REASON])
 {
@@ -85,14 +86,14 @@ static bool choice_loader_take(struct choice_loader *loader, struct mask **mask,
     return true;
 }
 
-/* Its thread frees what it reads, once it can. NULL is ignored. */
+/* Gives up a loader. Its thread frees it when reading ends. NULL is ignored. */
 static void choice_loader_abandon(struct choice_loader *loader)
 {
     if (loader)
         release(loader);
 }
 
-/* ---- the line in which the name of a preset is typed ---- */
+/* ---- typing the name of a preset ---- */
 
 enum { ESCAPE = 27 };
 
@@ -106,8 +107,8 @@ static void show_prompt(struct live_preset_prompt *prompt)
     prompt->lines[0] = prompt->line;
 }
 
-/* The name of what is heard is offered as text that is selected: a letter replaces it, and a
- * backspace edits it. */
+/* Opens the prompt. It offers the name of what is heard, as selected text: a letter replaces it,
+ * and a backspace edits it. */
 static void open_prompt(struct live_session *session)
 {
     struct live_preset_prompt *prompt = &session->presets.prompt;
@@ -117,7 +118,7 @@ static void open_prompt(struct live_session *session)
     show_prompt(prompt);
 }
 
-/* The last character, of one byte or more. */
+/* Erases the last character, which may have several bytes. */
 static void erase_last(struct live_preset_prompt *prompt)
 {
     size_t length = strlen(prompt->name);
@@ -126,7 +127,7 @@ static void erase_last(struct live_preset_prompt *prompt)
     prompt->name[length] = '\0';
 }
 
-/* In UTF-8; what does not fit is left out. */
+/* Appends a character as UTF-8. If it does not fit, it is ignored. */
 static void append(struct live_preset_prompt *prompt, unsigned code)
 {
     unsigned char bytes[5] = {0};
@@ -141,7 +142,7 @@ static void append(struct live_preset_prompt *prompt, unsigned code)
         strcat(prompt->name, (const char *)bytes);
 }
 
-/* One of that name, other than what is heard, is replaced after a second Enter. */
+/* Whether to ask for a second Enter: another preset than the one that is heard has this name. */
 static bool must_ask(const struct live_session *session)
 {
     const struct live_presets *presets = &session->presets;
@@ -182,8 +183,6 @@ static void type_key(struct live_session *session, int key)
 
 /* ---- masks and recordings ---- */
 
-/* ---- masks and recordings ---- */
-
 enum status live_control_choose(struct live_session *session, size_t number)
 {
     size_t count = session->stream.chain.choice_count;
@@ -202,8 +201,8 @@ static bool is_switching(const struct live_session *session)
     return choices && choices_are_switching(choices);
 }
 
-/* One mask at a time: it is read when the previous one was, and no switch is under way. If it
- * cannot be read the old one stays. `command` (NULL: a key) is answered then. */
+/* Requests to read a mask. One mask is read at a time, while no switch is in progress. If it cannot
+ * be read, the old mask stays and `command` (NULL: a key) is answered. */
 static enum status ask_load(struct live_session *session, size_t choice, const char *text,
                             const struct osc_command *command)
 {
@@ -251,7 +250,8 @@ static void finish_load(struct live_session *session)
     enum status status = live_chain_put(chain, load->choice, load->text, mask, &stream->way);
     bool is_loaded = status == STATUS_OK;
     log_keep_again(&before);
-    if (status == STATUS_TRY_AGAIN && !load->text) { /* a chain of another size takes it */
+    /* a new chain, with room for the mask, will replace the present one */
+    if (status == STATUS_TRY_AGAIN && !load->text) {
         live_preset_ask_present(session);
         reason[0] = '\0';
     }
@@ -387,9 +387,9 @@ void live_control_show_keys(struct live_session *session)
 
 /* ---- OSC ---- */
 
-enum { SHORTEST = 8 /* columns of a name on a narrow screen */ };
+enum { SHORTEST = 8 /* least columns that a screen shows of a name */ };
 
-/* Its name in full, or as a screen of some width shows it. */
+/* Whether `name` is the name of a choice, in full or as a screen of some width shows it. */
 static bool is_shown_as(const struct live_chain *chain, size_t choice, const char *name)
 {
     char shown[DISTINCT_NAME_BYTES];
@@ -424,7 +424,8 @@ static enum status choose_named(struct live_session *session, const char *name)
     return live_control_choose(session, number);
 }
 
-/* A path is not a list of options: its commas are escaped. */
+/* Reads the mask of a path. Commas in the path are escaped, since in a spec they begin an
+ * option. */
 static enum status load_path(struct live_session *session, const struct osc_command *command)
 {
     char text[2 * OSC_TEXT_MOST], *to = text;
@@ -503,7 +504,7 @@ static void receive_osc(struct live_session *session)
 void live_control_advance(struct stream_session *stream, bool keys_ended)
 {
     struct live_session *session = (struct live_session *)stream;
-    (void)keys_ended; /* a service has none */
+    (void)keys_ended; /* a service has no keys */
     if (stream->osc)
         receive_osc(session);
     advance_loads(session);

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
-static const double STEPS = 50; /* per range */
+static const double STEPS = 50; /* steps in the range of a control */
 
-/* As live_controls_set, without a message. */
+/* Finds the control that a word of a spec sets, without a message. */
 static bool find_word(const struct stage_list *stages, size_t stage, const char *word,
                       struct stage_control *control)
 {
@@ -25,7 +25,7 @@ static bool find_word(const struct stage_list *stages, size_t stage, const char 
     return found;
 }
 
-/* Whether the words of its stage set it. */
+/* Whether a word of the stage's spec sets the control. */
 static bool is_named(const struct stage_list *stages, const struct stage_control *control)
 {
     struct stage_control one;
@@ -64,7 +64,7 @@ void live_controls_free(struct live_controls *controls)
     *controls = (struct live_controls){0};
 }
 
-/* Rounded down to 1, 2 or 5 times a power of ten. */
+/* Rounds down to 1, 2 or 5 times a power of ten. */
 static double round_step(double step)
 {
     double ten = pow(10, floor(log10(step)));
@@ -72,7 +72,7 @@ static double round_step(double step)
     return ten * (times >= 5 ? 5 : times >= 2 ? 2 : 1);
 }
 
-/* The nearest point in that direction, or the value itself. */
+/* The nearest point of the enumeration in that direction, or the present value. */
 static double next_point(const struct stage_control *control, int direction)
 {
     double best = control->value;
@@ -188,9 +188,9 @@ const char *live_controls_symbol(const struct live_controls *controls,
     return controls->controls[i].port->symbol;
 }
 
-/* ---- as words of a spec ---- */
+/* ---- changed controls as words of a spec ---- */
 
-/* Whether a word sets a control that was changed. */
+/* Whether a word of a spec sets a control that was changed since. */
 static bool is_replaced(const struct live_controls *controls, size_t stage, const char *word)
 {
     struct stage_control control;
@@ -240,9 +240,9 @@ enum status live_controls_spec(const struct live_controls *controls, size_t stag
     return failed ? fail_memory("a preset") : STATUS_OK;
 }
 
-/* ---- what is shown ---- */
+/* ---- for display ---- */
 
-/* The last part of a URI, or the label after a library's ':'. */
+/* Short name of a stage: the last part of a URI, or the label after a library's ':'. */
 static const char *short_name(const struct stage *stage)
 {
     const struct stage_info info = stage_describe(stage);
@@ -263,7 +263,7 @@ static const char *label_of(const struct stage_control *control)
     return NULL;
 }
 
-/* "2 eg-amp gain -6 dB" */
+/* Writes text such as "2 eg-amp gain -6 dB". */
 static void put_text(struct live_controls *controls, const struct stage_control *control,
                      const char *state)
 {

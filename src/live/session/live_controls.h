@@ -1,12 +1,15 @@
-/* The controls of a stream's stages, changed by keys and OSC. One is selected for the keys.
+/* The controls of a stream's stages, which keys and OSC change. One control is selected for the
+ * keys.
  *
- *   c C   the next, the previous control
- *   + -   a step up or down (= is +): the next point of an enumeration, the other state of a
- * switch, 1 for integers, else about a fiftieth of the range, geometric for a logarithmic port b
- * bypass of the control's stage
+ *   c C   select the next, the previous control
+ *   + -   change the control a step up or down (= is +)
+ *   b     bypass the stage of the control, or end the bypass
  *
- * A change is an event to the step (live.h), which reports its frame. Values here are those last
- * requested.
+ * A step is the next point of an enumeration, the other state of a switch, or 1 for integers.
+ * Otherwise it is about a fiftieth of the range; for a logarithmic port it is a factor.
+ *
+ * A change is an event to the step (live.h), which reports the frame where it applied it. The
+ * values here are those that were requested last.
  * Threads: the control thread.
  */
 #ifndef HALO_LIVE_CONTROLS_H
@@ -20,39 +23,41 @@ struct live_controls {
     const struct stage_list *stages;
     struct live *live;
     size_t count;
-    struct stage_control *controls; /* of all stages: first those that their words set */
-    bool *changed;                  /* of each: by key or OSC */
-    size_t chosen;
-    const char *notice; /* a message to show and clear, or NULL */
-    char text[200];     /* of live_controls_show */
+    /* controls of all stages; first those that the stages' specs set */
+    struct stage_control *controls;
+    bool *changed;      /* by control: a key or OSC has changed it */
+    size_t chosen;      /* index of the selected control */
+    const char *notice; /* message to display and then clear, or NULL */
+    char text[200];     /* text for live_controls_show */
 };
 
-/* After the stages' chain was created; both must outlive this. Errors: memory. */
+/* Call it after the chain of the stages was created. `stages` and `live` must outlive the controls.
+ * Errors: memory. */
 MUST_CHECK enum status live_controls_init(struct live_controls *controls,
                                           const struct stage_list *stages, struct live *live);
 void live_controls_free(struct live_controls *controls);
 
-/* Help for the keys, as in live_status.keys; "" without controls. */
+/* Help for the keys, for live_status.keys. "" if there are no controls. */
 const char *live_controls_keys(const struct live_controls *controls);
 
-/* False: not one of these keys. */
+/* Handles a key. Returns false if it is not one of the keys above. */
 bool live_controls_key(struct live_controls *controls, int key);
 
-/* Select and set a control by stage (from 1), symbol and value, as in stages.h. Errors
- * (usage): no such control or value. */
+/* Selects and sets a control, by stage (from 1), symbol and value (stages.h). Errors (usage): no
+ * such control or value. */
 MUST_CHECK enum status live_controls_set(struct live_controls *controls, size_t stage,
                                          const char *symbol, const char *value);
 
-/* The symbol of the control in an event. */
+/* Symbol of the control that an event changed. */
 const char *live_controls_symbol(const struct live_controls *controls,
                                  const struct live_event *event);
 
-/* The spec of a stage, from 0, with the changed values in place of its own, for free(). Errors:
- * memory. */
+/* The spec of a stage (counted from 0), with the changed values instead of the original ones. Free
+ * it with free(). Errors: memory. */
 MUST_CHECK enum status live_controls_spec(const struct live_controls *controls, size_t stage,
                                           const char *spec, char **text);
 
-/* The selected control, or all zero. Valid until the next call. */
+/* State of the selected control; all zero if there are no controls. Valid until the next call. */
 struct live_status_control live_controls_show(struct live_controls *controls);
 
 #endif

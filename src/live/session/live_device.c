@@ -1,5 +1,5 @@
-/* The device of halo live while it runs: lost and back, with another rate, or with a longer buffer;
- * and what is heard on it (--for-device). */
+/* The device of halo live while it runs: it can be lost and return, change its rate, or get a
+ * longer buffer. Also chooses what is heard on it (--for-device). */
 #include "base/monotonic.h"
 #include "base/plural.h"
 #include "chain/stage_mask.h"
@@ -10,18 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A device that loses that many blocks within that time gets a longer latency, if its driver can.
- */
+/* A device that loses WIDEN_LOST blocks within WIDEN_SECONDS gets a longer latency, if its driver
+ * can. */
 enum { WIDEN_LOST = 3, WIDEN_MOST = 8 /* times in all */ };
 static const double WIDEN_SECONDS = 10;
 
-/* Libraries of sound servers may deadlock when these end: only a new process has them as they were,
- * and a service is started again. */
+/* If a close hangs for this many seconds, halo ends. Libraries of sound servers may deadlock when
+ * the server ends; only a new process can use them again. A service is started again. */
 static const double HANGS_SECONDS = 20;
 
 /* ---- the chain for another rate or period ---- */
 
-/* A mask that was loaded while the stream ran. */
+/* Loads a mask again that was loaded while the stream ran. */
 static enum status load_again(struct live_chain *chain, const struct live_chain *old, size_t choice,
                               const struct choices_way *way)
 {
@@ -33,7 +33,8 @@ static enum status load_again(struct live_chain *chain, const struct live_chain 
     return live_chain_put(chain, choice, old->replaced[choice], mask, way);
 }
 
-/* The first choice is heard, and its exchange takes until the stream runs: it comes last. */
+/* Makes the chain for the device. Masks loaded while the stream ran are loaded again. The first
+ * choice comes last: it is heard, so it can be replaced only once until the stream runs. */
 static enum status make_chain(const struct live_session *session, struct live_chain *chain)
 {
     const struct stream_session *stream = &session->stream;
@@ -46,9 +47,10 @@ static enum status make_chain(const struct live_session *session, struct live_ch
     return STATUS_OK;
 }
 
-/* ---- the stream with it ---- */
+/* ---- the stream with the new chain ---- */
 
-/* It is said at once, also where the failures of a reopening are captured: that one may succeed. */
+/* Judges the proof of the sound so far and shows a failure at once. During a reopening messages are
+ * captured, and dropped if it succeeds; this one must not be. */
 static enum status judge_until_now(const struct live_session *session)
 {
     char reason[512] = "";
@@ -60,7 +62,8 @@ static enum status judge_until_now(const struct live_session *session)
     return status;
 }
 
-/* Another rate counts other frames: the proof is reported, and begins anew. */
+/* Adds the proof of the old chain. If the rate has changed, frames are counted differently: the
+ * proof so far is reported, and a new one begins. */
 static void prove_until_now(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
@@ -75,7 +78,7 @@ static void prove_until_now(struct live_session *session)
     session->proof = (struct proof_result){0};
 }
 
-/* The time goes on: where the present frame is at the new rate, at the begin of a block. */
+/* The frame at the new rate for the present time, rounded down to the begin of a block. */
 static uint64_t begin_at_rate(const struct live_session *session, const struct live_chain *chain,
                               uint32_t before)
 {
@@ -89,7 +92,8 @@ static enum status follow(struct live_session *session, uint32_t before)
 {
     struct stream_session *stream = &session->stream;
     struct live_chain chain;
-    live_preset_start_again(session); /* first, since it may bring the chain to make again */
+    /* first, since it may complete a change, and then another chain has to be made again */
+    live_preset_start_again(session);
     enum status status = make_chain(session, &chain);
     if (status != STATUS_OK) {
         live_chain_free(&chain);
@@ -97,14 +101,15 @@ static enum status follow(struct live_session *session, uint32_t before)
     }
     prove_until_now(session);
     live_session_end_recordings(session);
-    live_control_end_loads(session); /* of masks for the old rate */
+    live_control_end_loads(session); /* the masks were requested for the old rate */
     struct live_settings settings = live_session_settings(session);
     settings.begin = chain.since = begin_at_rate(session, &chain, before);
     return stream_session_exchange(stream, &chain, &settings);
 }
 
-/* A block that is no part of the period costs a block of delay, which a chain made for the period
- * does not have. A recording's log has one length of blocks, so it keeps it. */
+/* Whether the chain should get another block. If its block does not divide the period, it adds a
+ * block of delay. A chain made for the period does not. A recording keeps its block, since its log
+ * has only one. */
 static bool wants_other_block(const struct live_session *session)
 {
     const struct stream_session *stream = &session->stream;
@@ -131,8 +136,8 @@ static void report_change(const struct stream_session *stream, uint32_t rate, si
                      stream->chain.filter->block, block);
 }
 
-/* Makes chain and masks again, with what was chosen and set; recordings end with a rate. On failure
- * all stays as it was. */
+/* Makes the chain and its masks again if rate or period changed, with the present choices and
+ * controls. If the rate changed, recordings end. On failure all stays as it was. */
 static enum status follow_device(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
@@ -151,9 +156,9 @@ static enum status follow_device(struct live_session *session)
     return status;
 }
 
-/* ---- the device is lost and back, or gets a longer buffer ---- */
+/* ---- opening the device again: it was lost, or gets a longer buffer ---- */
 
-/* Open it, with the chain for its rate. */
+/* Opens the device, and makes a new chain if its rate has changed. */
 static enum status reopen_device(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
@@ -163,7 +168,8 @@ static enum status reopen_device(struct live_session *session)
     if (!request.input_map_count)
         request.channels_in = stream->chain.filter->inputs;
     if (!request.driver && !stream->info.has_bridge)
-        request.driver = stream->info.host_api; /* the default may have changed */
+        /* use the same host API: the default may have changed */
+        request.driver = stream->info.host_api;
     request.returns = true;
     request.layout_out = stream->chain.layout;
     request.latency_least = stream->latency_least;
@@ -174,7 +180,7 @@ static enum status reopen_device(struct live_session *session)
     return status;
 }
 
-/* After the gap's cause. */
+/* Tries to open the device again. `cause` is entered in the ledger. Returns false if it fails. */
 static bool try_device(struct live_session *session, enum outage_cause cause)
 {
     struct stream_session *stream = &session->stream;
@@ -199,7 +205,8 @@ static bool try_device(struct live_session *session, enum outage_cause cause)
     return true;
 }
 
-/* While it runs. Where that fails, the device is as good as lost. */
+/* Makes a new chain while the device stays open. If this fails, the device is closed. Returns false
+ * if halo cannot continue. */
 static bool change_chain(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
@@ -224,8 +231,8 @@ static bool loses_blocks(struct live_session *session)
     return many;
 }
 
-/* Opens it again with a longer buffer, or, if it ended by itself, with the longest. False: not
- * needed, not possible, or it failed. */
+/* Opens the device again with a longer buffer. Returns false if this is not needed, not possible,
+ * or failed. */
 static bool widen(struct live_session *session, bool is_lost)
 {
     struct stream_session *stream = &session->stream;
@@ -247,8 +254,8 @@ static bool widen(struct live_session *session, bool is_lost)
     return true;
 }
 
-/* Two devices, one of which has another rate now: they get another bridge. False: the device is as
- * good as lost. */
+/* Opens two devices again, after the rate of one has changed: they need a new bridge. Returns false
+ * after a failure; the device is then closed. */
 static bool open_again(struct live_session *session)
 {
     stream_session_stop_device(&session->stream);
@@ -259,8 +266,8 @@ static bool open_again(struct live_session *session)
     return true;
 }
 
-/* What became of the device; opens it again where that is needed. False: it is lost, without
- * --reconnect or for good. */
+/* Checks the device and opens it again if needed. Returns false if it is lost, and --reconnect is
+ * missing or cannot help. */
 static bool keep_device(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
@@ -298,13 +305,14 @@ enum status live_device_check(struct stream_session *stream)
 
 /* ---- --for-device: one rule ---- */
 
-/* NAME=N is a mask of what the command line asks for; the others are chains of their own. */
+/* A rule NAME=WHAT. NAME=N chooses a mask of the chain of the command line. The other forms name
+ * another chain. */
 struct device_rule {
-    size_t length; /* of NAME */
+    size_t length; /* length of NAME */
     bool is_mask;
-    size_t number; /* of the mask; 0: dry */
+    size_t number; /* number of the mask; 0: dry */
     enum preset_place place;
-    const char *text; /* of its source */
+    const char *text; /* name of the preset, or path of the chain file */
 };
 
 static const struct {
@@ -326,7 +334,7 @@ static bool read_chain(const char *text, struct device_rule *rule)
     return false;
 }
 
-/* False: it is of none of the forms. */
+/* Parses a rule. Returns false if it has none of the forms. */
 static bool read_rule(const char *text, struct device_rule *rule)
 {
     const char *equals = strrchr(text, '=');
@@ -372,7 +380,7 @@ static struct preset_source source_of(const struct device_rule *rule,
 
 /* ---- the rule for a device ---- */
 
-/* Whether the first `length` characters of `rule` are a part of `name`. */
+/* Whether `name` contains the first `length` characters of `rule`. */
 static bool is_part(const char *rule, size_t length, const char *name)
 {
     char part[sizeof(((struct device_info *)NULL)->output)];
@@ -380,7 +388,7 @@ static bool is_part(const char *rule, size_t length, const char *name)
     return length < sizeof part && strcasestr(name, part);
 }
 
-/* False: no rule fits the device that is played to. */
+/* Finds the source of the first rule that fits the output device. Returns false if none fits. */
 static bool find_source(const struct live_session *session, struct preset_source *source)
 {
     const struct live_options *options = session->options;
@@ -395,7 +403,7 @@ static bool find_source(const struct live_session *session, struct preset_source
     return false;
 }
 
-/* Whether it is heard, and stays: else its masks cannot be chosen from yet. */
+/* Whether `source` is heard and no other change is requested. Only then its masks can be chosen. */
 static bool is_heard(const struct live_session *session, const struct preset_source *source)
 {
     const struct stream_session *stream = &session->stream;
@@ -403,7 +411,7 @@ static bool is_heard(const struct live_session *session, const struct preset_sou
            preset_source_is(source, live_preset_last_asked(session));
 }
 
-/* "Headphones: chain phones.yml" */
+/* Shows "Headphones: chain phones.yml". */
 static void show_source(const struct live_session *session, const struct preset_source *source)
 {
     char label[PRESET_LABEL_MOST] = "dry";
@@ -453,7 +461,7 @@ static enum status check_rule(const struct live_session *session, const char *te
     return status;
 }
 
-/* Where the device stays what it is. */
+/* Notes that rules have no effect if the output device cannot change by itself. */
 static void note_if_unfollowed(const struct live_session *session)
 {
     const struct stream_session *stream = &session->stream;
@@ -487,7 +495,7 @@ enum status live_for_device_check(const struct live_session *session)
 
 /* ---- while it runs ---- */
 
-/* Another mask of what is heard, or another chain. */
+/* Changes to another mask of the present chain, or to another chain. */
 static void change_to(struct live_session *session, const struct preset_source *source)
 {
     size_t number = source->mask > 0 ? (size_t)source->mask : 0;

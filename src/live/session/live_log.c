@@ -38,7 +38,7 @@ const char *const live_log_shapes[] = {
 const char live_log_outage_name[] = "outage";
 const char live_log_preset_name[] = "preset";
 
-/* `line` is owned. */
+/* Writes a line and frees it. */
 static void write_line(struct live_log *log, json_t *line)
 {
     if (!log) {
@@ -130,7 +130,7 @@ void live_log_close(struct live_log *log)
     free(log);
 }
 
-/* Values keep full precision, for the replay. */
+/* Values are written with full precision, so that a replay is exact. */
 void live_log_event(struct live_log *log, const struct live_event *event, const char *symbol)
 {
     json_int_t frame = (json_int_t)event->frame, stage = (json_int_t)event->stage + 1;

@@ -1,5 +1,5 @@
-/* The log of a recording: every change and its frame, so that the recorded input gives the recorded
- * output again (halo render IN OUT --replay LOG).
+/* The log of a recording: every change and its frame. With the log, the recorded input gives the
+ * recorded output again (halo render IN OUT --replay LOG).
  *
  * Lines of JSON, flushed one by one: first the set-up of the stream, then its events.
  * Threads: the control thread.
@@ -18,21 +18,22 @@ struct live_log;
 MUST_CHECK enum status live_log_open(const char *path, bool force, const struct live_chain *chain,
                                      const struct live_settings *settings, struct live_log **log);
 
-/* Give the file its name, in place of an old one; see recorder_keep. NULL is ignored. */
+/* Gives the file its name, and replaces an old file; see recorder_keep. NULL is ignored. */
 MUST_CHECK enum status live_log_keep(struct live_log *log);
 
-/* A NULL log is ignored; the first write error is reported. `symbol`: of a control's event, else
- * NULL. */
+/* The functions below write a line. A NULL log is ignored. Only the first write error is reported.
+ * `symbol`: symbol of the control for a LIVE_STAGE_CONTROL event, else NULL. */
 void live_log_event(struct live_log *log, const struct live_event *event, const char *symbol);
 void live_log_switch(struct live_log *log, size_t choice, uint64_t at,
                      const struct choices_way *way);
 void live_log_load(struct live_log *log, size_t choice, const char *text, uint64_t frame);
 
-/* The stream changed to another chain, which began to hear at frame chain->since, with a crossfade
- * at frame `at`. */
+/* A change to another chain. Its input began at frame chain->since; the crossfade began at frame
+ * `at`. */
 struct live_log_preset {
     const struct live_chain *chain;
-    const struct live_settings *settings; /* of the stream, with the gain and dry of this chain */
+    /* settings of the stream, with the gain and dry of this chain */
+    const struct live_settings *settings;
     uint64_t at;
     struct choices_way way;
 };
@@ -41,13 +42,15 @@ void live_log_preset(struct live_log *log, const struct live_log_preset *preset)
 void live_log_outage(struct live_log *log, const struct outage *outage); /* NULL is ignored */
 void live_log_close(struct live_log *log);
 
-/* Names in the log, indexed by enum live_control and enum switch_shape; NULL ends them. */
+/* Names in the log, in the order of enum live_control and of enum switch_shape. NULL ends the
+ * list. */
 extern const char *const live_log_events[];
 extern const char *const live_log_shapes[];
 
-/* The name of an outage, which changes nothing in the sound. */
+/* The name of an outage in the log. Outages do not change the sound. */
 extern const char live_log_outage_name[];
 
+/* The name of a change to another chain. */
 extern const char live_log_preset_name[];
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { CHECK_RATE = 48000, CHECK_CHANNELS = 2 }; /* where none is asked for */
+enum { CHECK_RATE = 48000, CHECK_CHANNELS = 2 }; /* used if the user names none */
 
 static const struct option_row rows[] = {
     OPT_FLAG("reconnect", struct live_options, reconnect,
@@ -59,7 +59,7 @@ static const struct option_group groups[] = {
     {0},
 };
 
-/* What programs play is filtered at their own period, where none is asked for. */
+/* A virtual sink gets the period of the programs that play to it, unless the user names a block. */
 static enum status check_sink(struct live_options *options)
 {
     struct device_request *device = &options->play.device;
@@ -87,7 +87,8 @@ static enum status print_check(const struct stream_session *stream)
         0, "what was checked");
 }
 
-/* The chain, and those of the rules, for a device of the rate and channels asked for. */
+/* Loads the chain, and the chains of the --for-device rules, for the requested rate and
+ * channels. */
 static enum status check(const struct live_options *options)
 {
     const struct device_request *device = &options->play.device;

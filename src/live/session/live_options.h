@@ -8,23 +8,23 @@ enum { LIVE_FOR_DEVICE_MOST = 16 };
 
 struct live_options {
     struct play_options play;
-    const char *for_device[LIVE_FOR_DEVICE_MOST]; /* rules, which are valid */
+    const char *for_device[LIVE_FOR_DEVICE_MOST]; /* rules NAME=WHAT; they are valid */
     size_t for_device_count;
     bool muted;
-    bool guard; /* against feedback */
+    bool guard; /* use a feedback guard */
     bool watch;
     bool reconnect;
-    bool check; /* instead of running */
+    bool check; /* check the chain and end */
     const char *record;
     const char *record_dry;
     bool osc;
     size_t osc_port;
-    const char *to;   /* name of the halo live that --send sends to, or NULL */
-    const char *send; /* a command to another halo live, instead of running */
+    const char *to;   /* name of the halo live that `send` is for, or NULL */
+    const char *send; /* command to send to another halo live; NULL: run */
     struct proof_options proof;
-    const char *preset;      /* to begin with */
-    const char *save_preset; /* the name for what it begins with */
-    bool resume;             /* with the preset last used */
+    const char *preset;      /* name of the preset to begin with, or NULL */
+    const char *save_preset; /* name to save the initial chain as, or NULL */
+    bool resume;             /* begin with the preset last used */
 };
 
 extern const struct command command_live;

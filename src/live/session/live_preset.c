@@ -1,4 +1,4 @@
-/* Presets of halo live while it runs: begun with, prepared, changed to, saved. */
+/* Presets of halo live while it runs: starting with one, changing to another one, saving. */
 #include "base/plural.h"
 #include "base/thread.h"
 #include "live/session/live_session.h"
@@ -10,23 +10,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a preset is prepared beside the stream, on a thread and on the CPU ---- */
+/* ---- preparing a preset beside the stream, on a thread and on the CPU ---- */
 
 enum loader_stage { READING, FEEDING, ABANDONED };
 
 struct preset_loader {
     struct preset_source source;
-    struct chain_options settings; /* without stages */
+    struct chain_options settings; /* settings for the chain, without stages */
+    /* Request for the present chain; the new chain gets the same rate, block and so on. */
     struct live_chain_request like;
     struct live *live; /* must outlive the loader */
-    size_t outputs;    /* of its slots */
-    unsigned number;   /* of the new slot */
+    size_t outputs;    /* outputs of the present chain; the new chain must have as many */
+    unsigned number;   /* number of the new slot */
     struct prepared_preset *prepared;
     pthread_t thread;
     _Atomic(enum loader_stage) stage;
     atomic_bool cancelled;
     atomic_bool is_done;
-    atomic_int users; /* its thread and its owner; the last one frees it */
+    atomic_int users; /* its thread and its owner; the last one frees the loader */
 };
 
 void prepared_preset_free(struct prepared_preset *prepared)
@@ -59,7 +60,7 @@ struct live_chain_request preset_chain_request(const struct preset *preset,
     return request;
 }
 
-/* ---- its thread ---- */
+/* ---- the loader's thread ---- */
 
 static enum status load_chain(struct preset_loader *loader)
 {
@@ -82,7 +83,7 @@ static enum status load_chain(struct preset_loader *loader)
     return stream_slot_init(&prepared->coming.slot, &settings);
 }
 
-/* As long as anything that was heard can still sound. */
+/* Frames for which the filter remembers its input. */
 static uint64_t memory_of(const struct filter *filter)
 {
     return filter->tail_unknown ? UINT32_MAX : filter->latency + filter->tail;
@@ -120,8 +121,8 @@ static void *run_loader(void *context)
 
 /* ---- the control thread ---- */
 
-/* A GPU's memory can be freed only while no kernel polls for blocks: what comes while a stream runs
- * is for the CPU. */
+/* Limits the settings to the CPU. While a GPU kernel polls for blocks, a GPU's memory cannot be
+ * freed. So chains prepared while a stream runs use the CPU. */
 static void keep_to_cpu_beside(struct convolver_settings *convolver)
 {
     convolver->gpu = (struct gpu_settings){0};
@@ -129,7 +130,7 @@ static void keep_to_cpu_beside(struct convolver_settings *convolver)
         convolver->backend = "cpu";
 }
 
-/* What only the control thread may read; the rest its thread reads. */
+/* Reads what only the control thread may read. The loader's thread reads the rest. */
 static enum status prepare_options(struct preset_loader *loader, const struct play_options *options,
                                    double gain_db)
 {
@@ -146,7 +147,8 @@ static enum status prepare_options(struct preset_loader *loader, const struct pl
     return STATUS_OK;
 }
 
-/* Only while no other change is under way. `gain_db`: with a source of PRESET_OF_OPTIONS. */
+/* Starts to prepare a preset. Only while no other change is under way. `gain_db`: gain, if the
+ * source is PRESET_OF_OPTIONS. */
 static enum status preset_loader_start(struct live_session *session,
                                        const struct preset_source *source,
                                        const struct play_options *options, double gain_db)
@@ -184,7 +186,8 @@ static enum status preset_loader_start(struct live_session *session,
     return STATUS_OK;
 }
 
-/* True: it is done and freed; *prepared, the caller's, was offered to the step or has a reason. */
+/* If the loader is done, frees it and returns true. *prepared is the caller's. It was offered to
+ * the step, or its `reason` says why not. */
 static bool preset_loader_take(struct preset_loader *loader, struct prepared_preset **prepared)
 {
     if (!atomic_load(&loader->is_done))
@@ -196,7 +199,8 @@ static bool preset_loader_take(struct preset_loader *loader, struct prepared_pre
     return true;
 }
 
-/* When no step runs. Returns when it no longer uses the stream; what it still reads it frees. */
+/* Call it when no step runs. Gives up a loader (or NULL), and returns when it no longer uses the
+ * stream. Its thread frees what it still reads. */
 static void preset_loader_abandon(struct preset_loader *loader)
 {
     enum loader_stage reading = READING;
@@ -210,14 +214,14 @@ static void preset_loader_abandon(struct preset_loader *loader)
     release_loader(loader);
 }
 
-/* ---- what is heard now ---- */
+/* ---- the present preset ---- */
 
 static const char *name_of(const struct preset *preset)
 {
     return preset->source.place == PRESET_SAVED ? preset->source.text : "";
 }
 
-/* A preset that is not remembered is no reason to stop. */
+/* Stores the name for --resume. A failure is only a warning. */
 static void remember(struct live_session *session)
 {
     const char *name = session->presets.name;
@@ -251,7 +255,8 @@ enum status live_preset_load_source(const struct live_options *options,
                : preset_load(source, &options->play.chain, preset);
 }
 
-/* The preset that the options name; NULL stays if they name none. Errors: no such preset. */
+/* Loads the preset that the options name. If they name none, *preset stays NULL. Errors: no such
+ * preset. */
 static enum status live_preset_load(const struct live_options *options, struct preset **preset)
 {
     struct preset_source source;
@@ -267,7 +272,8 @@ static enum status live_preset_load(const struct live_options *options, struct p
     return status;
 }
 
-/* The mask that a chain begins with, which a rule for another device may have changed. */
+/* The mask that the command line's chain begins with. A rule for a device may choose another one;
+ * for other devices, this one is used. */
 static int first_mask(const struct live_options *options, const struct preset *preset)
 {
     if (!preset)
@@ -306,8 +312,8 @@ void live_preset_begun(struct live_session *session)
         remember(session);
 }
 
-/* The stages as they are heard: masks loaded since, changed controls. The others share the texts of
- * the chain. Free with free_stages. */
+/* Copies the stages as they are heard, with masks loaded since and changed controls. Other members
+ * are shared with the chain. Free with free_stages. */
 static enum status present_stages(const struct stream_session *stream, struct stage_list *list)
 {
     const struct live_chain *chain = &stream->chain;
@@ -358,9 +364,9 @@ enum status live_preset_save(struct live_session *session, const char *name, boo
     return STATUS_OK;
 }
 
-/* ---- the next one ---- */
+/* ---- requests ---- */
 
-/* `reason`: why it was not done; "": it was. */
+/* Ends a request and answers it. `reason`: why it failed; "": it succeeded. */
 static void end_request(struct live_session *session, struct stream_request *request,
                         const char *reason)
 {
@@ -370,7 +376,8 @@ static void end_request(struct live_session *session, struct stream_request *req
     stream_session_end_request(&session->stream, request, *reason ? text : "");
 }
 
-/* The last one counts. Keys go through presets without an answer to each, programs wait for it. */
+/* Only the last request counts. If a program sent the replaced request, it gets an answer. Keys get
+ * none. */
 static void supersede(struct live_session *session, struct stream_request *request)
 {
     if (request->is_asked && request->path)
@@ -410,7 +417,7 @@ const struct preset_source *live_preset_last_asked(const struct live_session *se
                                      : &of_options;
 }
 
-/* The preset that was asked for last, else what is heard, which may have been saved. */
+/* Name of the preset that was requested last, or else of the one that is heard; "": none. */
 static const char *last_name(const struct live_session *session)
 {
     const struct stream_session *stream = &session->stream;
@@ -429,7 +436,8 @@ enum status live_preset_go(struct live_session *session, int direction,
         status = fail(CAUSE_USAGE, "there are no presets; key s saves one");
     if (status != STATUS_OK)
         goto end;
-    size_t at = 0, from = direction > 0 ? names.count - 1 : 0; /* to the first, or to the last */
+    /* if none is equal, go to the first or last preset */
+    size_t at = 0, from = direction > 0 ? names.count - 1 : 0;
     for (at = 0; at < names.count; at++)
         if (strcmp(names.names[at], last_name(session)) == 0)
             from = at;
@@ -440,7 +448,7 @@ end:
     return status;
 }
 
-/* Prepare what is heard, as if the command line had asked for that. */
+/* Prepares the present chain again, as if the command line had asked for it. */
 static enum status start_present(struct live_session *session)
 {
     const struct stream_session *stream = &session->stream;
@@ -469,7 +477,7 @@ void live_preset_ask_present(struct live_session *session)
     struct live_presets *presets = &session->presets;
     const struct preset_source *source =
         presets->preset ? &presets->preset->source : &presets->first;
-    if (!session->stream.next[STREAM_PRESET].is_asked) /* else another one will be heard */
+    if (!session->stream.next[STREAM_PRESET].is_asked) /* otherwise another preset will be heard */
         ask(session,
             &(struct stream_request){.is_for_device = true, .is_present = true, .source = *source},
             NULL);
@@ -505,7 +513,8 @@ static void log_change(const struct live_session *session, const struct prepared
     live_log_preset(stream->log, &preset);
 }
 
-/* The last switch of the old chain's masks: it ended unnoticed, or the change cut it off. */
+/* Logs the last switch between the old chain's masks, if it ended unnoticed or the change cut it
+ * off. */
 static void log_last_switch(const struct stream_session *stream)
 {
     const struct live_chain *chain = &stream->chain;
@@ -529,7 +538,7 @@ static void exchange_chains(struct live_session *session, struct prepared_preset
     prepared->preset = preset;
 }
 
-/* What is heard now, and for --resume if a user asked for it. */
+/* Shows what is heard now. If a user requested the preset, stores its name for --resume. */
 static void tell(struct live_session *session)
 {
     struct live_presets *presets = &session->presets;
@@ -544,12 +553,12 @@ static void tell(struct live_session *session)
     view_message(session->stream.view, "%s", label);
 }
 
-/* The step no longer uses the old chain. */
+/* Completes a change. The step no longer uses the old chain. */
 static void adopt(struct live_session *session, struct prepared_preset *prepared)
 {
     struct stream_session *stream = &session->stream;
     struct live_presets *presets = &session->presets;
-    stream_session_update(stream); /* what the step reported of the old chain */
+    stream_session_update(stream); /* handles events that the step reported about the old chain */
     log_last_switch(stream);
     log_change(session, prepared);
     live_session_prove(session, &stream->chain, prepared->coming.began + prepared->coming.frames);
@@ -558,7 +567,7 @@ static void adopt(struct live_session *session, struct prepared_preset *prepared
     live_controls_free(&stream->controls);
     live_send_to(stream->live, presets->number);
     if (live_controls_init(&stream->controls, &stream->chain.stages, stream->live) != STATUS_OK)
-        stream->controls.count = 0; /* and it was said */
+        stream->controls.count = 0; /* live_controls_init has printed a message */
     stream->gain_db = presets->preset->live.gain_db;
     stream->dry = presets->preset->live.dry;
     stream->from_cpu += stream_session_blocks_from_cpu(&prepared->chain);
@@ -613,7 +622,7 @@ void live_preset_finish(struct live_session *session)
     struct live_presets *presets = &session->presets;
     live_preset_advance(session);
     while (presets->loader && live_change_is_under_way(live_change_of(stream->live))) {
-        sched_yield(); /* it has offered its slot, and is done at once */
+        sched_yield(); /* the loader has offered its slot, and will be done at once */
         live_preset_advance(session);
     }
     if (presets->coming && !stream->stuck && live_change_of(stream->live)->has_begun)
@@ -634,7 +643,8 @@ void live_preset_start_again(struct live_session *session)
     struct stream_request *next = &session->stream.next[STREAM_PRESET];
     struct stream_request *current = &session->stream.current[STREAM_PRESET];
     live_preset_finish(session);
-    live_preset_close(session); /* first, since the loader may offer a slot until it has ended */
+    /* first, since the loader may still offer a slot until it has ended */
+    live_preset_close(session);
     live_change_withdraw(live_change_of(session->stream.live));
     if (next->is_asked)
         supersede(session, current);

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double RING_SECONDS = 10; /* of a recording, for slow disks */
+static const double RING_SECONDS = 10; /* capacity of a recording's ring, for slow disks */
 
-/* ---- up ---- */
+/* ---- start ---- */
 
 static enum status match_outputs(struct live_session *session)
 {
@@ -87,7 +87,7 @@ static enum status begin(struct live_session *session)
     if (options->osc && options->osc_port == 0)
         note("OSC control on port %u", osc_port(session->stream.osc));
     TRY(view_open(play_options_view(&options->play), options->play.interval, &stream->view));
-    TRY(live_log_keep(stream->log)); /* last, since the old files are then replaced */
+    TRY(live_log_keep(stream->log)); /* last, since this replaces the old files */
     for (size_t i = 0; i < LIVE_RECORDINGS; i++)
         TRY(recorder_keep(session->recordings[i].recorder));
     session->begun = true;
@@ -125,11 +125,11 @@ static enum status session_open(struct live_session *session, const struct live_
     TRY(osc_open(options->osc ? (int)options->osc_port : OSC_NO_PORT, &session->stream.osc));
     if (options->watch)
         TRY(live_control_watch(session));
-    TRY(make_live(session)); /* last, since it creates files */
+    TRY(make_live(session)); /* last, since this creates files */
     return begin(session);
 }
 
-/* ---- down ---- */
+/* ---- end ---- */
 
 static enum status close_recording(const struct live_session *session, struct live_recording *own)
 {
@@ -166,7 +166,7 @@ static enum status session_close(struct live_session *session)
     live_control_end_loads(session);
     osc_close(session->stream.osc);
     file_watch_close(session->watch);
-    if (!stopped) /* the files stay as after a crash */
+    if (!stopped) /* then the files stay as after a crash */
         return STATUS_FAILED;
     live_session_end_recordings(session);
     enum status status = session->stream.closed;
@@ -215,7 +215,7 @@ void live_session_prove(struct live_session *session, struct live_chain *chain, 
               chain->request.format.rate, &session->proof);
 }
 
-/* The last step must be over. If it hangs, nothing is proven. */
+/* Proves the last chain. Its last step must be over. If the step hangs, nothing is proven. */
 static void prove(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
@@ -230,7 +230,7 @@ static void prove(struct live_session *session)
         live_session_prove(session, &coming->chain, live_frames(stream->live));
 }
 
-/* NULL: input and output have one clock. */
+/* Returns NULL if input and output have one clock, since there is no bridge then. */
 static json_t *bridge_json(const struct live_status *status)
 {
     return status->has_bridge
@@ -319,7 +319,7 @@ static void update(struct stream_session *stream)
     check_recordings(session);
 }
 
-/* A switch is logged when it ended, and the last one may not have. */
+/* Logs the last switch. Switches are logged when they end, and the last one may not have ended. */
 static void finish(struct stream_session *stream)
 {
     size_t choice;

@@ -1,6 +1,6 @@
 /* halo live while it runs: live_session.c opens, shows and closes the stream; live_control.c
  * handles keys, OSC and changed files; live_preset.c changes presets; live_device.c follows the
- * device. Threads: the control thread.
+ * device when it is lost or changes. Threads: the control thread.
  */
 #ifndef HALO_LIVE_SESSION_H
 #define HALO_LIVE_SESSION_H
@@ -10,176 +10,184 @@
 #include "live/session/live_options.h"
 #include "live/session/stream_session.h"
 
-enum { LIVE_RECORDINGS = 2 }; /* of the output, of the input */
+enum { LIVE_RECORDINGS = 2 }; /* the output and the input */
 
 struct live_recording {
-    const char *path;          /* or NULL */
-    struct recorder *recorder; /* or NULL */
-    bool ended;                /* by a failure */
+    const char *path;          /* NULL: do not record */
+    struct recorder *recorder; /* NULL: not open */
+    bool ended;                /* a failure ended the recording */
 };
 
-/* The name that is being typed for a preset. */
+/* The line in which a user types the name of a preset. */
 struct live_preset_prompt {
     bool is_open;
-    bool offers;   /* the name of what is heard, which a letter replaces */
-    bool replaces; /* Enter replaces a preset of that name */
+    bool offers;   /* `name` is the name of what is heard, and the next letter replaces it */
+    bool replaces; /* a preset has this name; Enter replaces it */
     char name[PRESET_NAME_MOST];
-    char line[PRESET_NAME_MOST + 80]; /* as shown */
+    char line[PRESET_NAME_MOST + 80]; /* the line as displayed */
     const char *lines[1];
 };
 
 enum { PRESET_REASON = 1000 /* bytes, with its 0 */ };
 
-/* A preset with its chain; `coming` is first, so that live_change_taken returns one. */
+/* A preset with its chain, prepared beside the stream. `coming` is the first member, so a pointer
+ * to it (live_change_taken) can be cast. */
 struct prepared_preset {
-    struct live_coming coming; /* its slot is the old one once it was taken */
+    struct live_coming coming; /* the prepared slot; the old slot after the change */
     struct preset *preset;
     struct live_chain chain;
-    char reason[PRESET_REASON]; /* why it could not be prepared; "": it was */
+    char reason[PRESET_REASON]; /* why it could not be prepared; "": it was prepared */
 };
 
 void prepared_preset_free(struct prepared_preset *prepared);
 
+/* State of presets and of changes to another one. */
 struct live_presets {
-    char name[PRESET_NAME_MOST];    /* of what is heard; "": of none */
-    struct preset *preset;          /* that the chain is made of; NULL: of the command line */
-    struct preset_source first;     /* what the command line asks for, with its mask */
+    char name[PRESET_NAME_MOST]; /* name of the preset that is heard; "": none */
+    /* preset that the chain was made from; NULL: the chain of the command line */
+    struct preset *preset;
+    struct preset_source first;     /* source that the command line names, with its mask */
     bool is_for_device;             /* a rule of --for-device chose what is heard */
-    struct preset_loader *loader;   /* of the current request, or NULL */
-    struct prepared_preset *coming; /* of the current request, or NULL */
-    unsigned number;                /* of the last slot */
+    struct preset_loader *loader;   /* thread that prepares the requested preset, or NULL */
+    struct prepared_preset *coming; /* the prepared preset that was requested, or NULL */
+    unsigned number;                /* number of the slot made last */
     struct live_preset_prompt prompt;
 };
 
 struct live_session {
-    struct stream_session stream; /* first; see struct stream_command */
+    struct stream_session stream; /* the first member; see struct stream_command */
     const struct live_options *options;
     struct live_recording recordings[LIVE_RECORDINGS];
-    char *log_path;           /* or NULL */
-    struct file_watch *watch; /* or NULL */
+    char *log_path;           /* NULL: no log */
+    struct file_watch *watch; /* NULL: files are not watched */
 
-    struct choice_loader *loader; /* of the mask that is being read; NULL: none */
+    struct choice_loader *loader; /* thread that reads a mask; NULL: none */
     struct live_presets presets;
-    bool begun;                /* the sound started */
-    char away[300];            /* why the device cannot be opened, as last shown */
-    uint64_t interruptions;    /* losses of the device */
-    char played_to[128];       /* the device when live_for_device_update last looked */
-    uint64_t widened;          /* times that the device's latency was made longer */
-    uint64_t lost_before;      /* blocks, at `counted_at`, for that */
-    double counted_at;         /* monotonic seconds */
-    struct proof_result proof; /* of the chains that are over */
-    enum status unproven;      /* of the sound before the rate changed */
+    bool begun;                /* the sound has started */
+    char away[300];            /* why the device cannot be opened, as displayed last */
+    uint64_t interruptions;    /* number of times that the device was lost */
+    char played_to[128];       /* output device when live_for_device_update was last called */
+    uint64_t widened;          /* number of times that the device's latency was increased */
+    uint64_t lost_before;      /* lost blocks at time `counted_at` */
+    double counted_at;         /* monotonic seconds; for the decision to increase the latency */
+    struct proof_result proof; /* proof of the chains that have ended */
+    enum status unproven;      /* result of the proof before a change of rate */
 };
 
 /* ---- live_session.c ---- */
 
-/* Runs until the user quits or the device is lost, then reports. Errors: those of device, chain and
- * recordings. */
+/* Runs until the user quits or the device is lost, then prints a report. Errors: those of device,
+ * chain and recordings. */
 MUST_CHECK enum status live_session_run(const struct live_options *options);
 
 #define LIVE_UNPROVEN "what was heard and recorded cannot be trusted"
 
-/* With what only halo live has. */
+/* The settings of stream_session_settings, with those that only halo live has. */
 struct live_settings live_session_settings(const struct live_session *session);
 
-/* For the device as it is now, and an input of `channels`. */
+/* The request for a chain that fits the present device. `channels`: channels of the input. */
 struct live_chain_request live_session_chain_request(const struct live_session *session,
                                                      size_t channels);
 
-/* A chain whose last step was before frame `until`: its proof is added to `proof`. */
+/* Adds the proof of a chain to `proof`. Its last step was before frame `until`. */
 void live_session_prove(struct live_session *session, struct live_chain *chain, uint64_t until);
 
-/* Close the recordings and their log; the step must not run. A failure is kept for the end. */
+/* Closes the recordings and their log. Call it while no step runs. Errors are kept and reported at
+ * the end. */
 void live_session_end_recordings(struct live_session *session);
 
 /* ---- live_device.c ---- */
 
-/* Opens the device again, or follows its rate and period, where that is needed. Call it about four
- * times a second. Errors: it is lost, without --reconnect or for good. */
+/* Opens a lost device again, or adapts the chain if rate or period changed. Call it about four
+ * times a second. Errors: the device is lost, and --reconnect is missing or cannot help. */
 MUST_CHECK enum status live_device_check(struct stream_session *stream);
 
-/* Begin with what the device that was opened has a rule for. Errors: those of its chain. */
+/* If a --for-device rule fits the opened device, begins with its preset or mask. Errors: those of
+ * the chain. */
 MUST_CHECK enum status live_for_device_begin(struct live_session *session);
 
-/* Check all rules against the chain that it begins with, and say what follows the device. Errors:
- * a chain that cannot be used, or makes another number of channels. */
+/* Checks all --for-device rules against the initial chain, and says which rule applies. Errors: a
+ * chain that cannot be used, or has another number of outputs. */
 MUST_CHECK enum status live_for_device_check(const struct live_session *session);
 
-/* Change to what the device that is played to has a rule for, where the device has changed. */
+/* If the output device has changed, changes to what the rule for the new device says. */
 void live_for_device_update(struct live_session *session);
 
 /* ---- live_control.c ---- */
 
 void live_control_key(struct stream_session *stream, int key);
 
-/* Executes commands of OSC and advances requests. */
+/* Executes commands received by OSC, and advances requests. */
 void live_control_advance(struct stream_session *stream, bool keys_ended);
 
-/* Watch the files of the masks. */
+/* Watches the files of the masks for changes. */
 MUST_CHECK enum status live_control_watch(struct live_session *session);
 
-/* After the masks changed. */
+/* Call it after the masks changed: their files are watched instead. */
 void live_control_watch_again(struct live_session *session);
 
-/* Forget the masks to read, and the one that is being read. */
+/* Drops the requests to read a mask, also the one that is being executed. */
 void live_control_end_loads(struct live_session *session);
 
-/* The line of keys, for the controls that there are. */
+/* Updates the help line: keys for controls are listed if there are controls. */
 void live_control_show_keys(struct live_session *session);
 
-/* From 1; 0 is dry. Errors (usage): no such mask. */
+/* Chooses a mask, from 1; 0 is dry. Errors (usage): no such mask. */
 MUST_CHECK enum status live_control_choose(struct live_session *session, size_t number);
 
 /* ---- live_preset.c ---- */
 
-/* A preset of any source, with the settings of the options. Errors: those of the source. */
+/* Loads a preset from any source, with the settings of the options. Errors: those of the source. */
 MUST_CHECK enum status live_preset_load_source(const struct live_options *options,
                                                const struct preset_source *source,
                                                struct preset **preset);
 
-/* The request for a chain of the preset; else like another one. */
+/* Makes the request for the chain of a preset. All that the preset does not set is taken from
+ * `like`. */
 struct live_chain_request preset_chain_request(const struct preset *preset,
                                                const struct live_chain_request *like);
 
-/* What the options ask for becomes `presets.first` and, if it is a preset, `presets.preset`. */
+/* Sets `presets.first` to the source that the options name. If it is a preset, loads it and sets
+ * `presets.preset`. */
 MUST_CHECK enum status live_preset_begin(struct live_session *session);
 
-/* It becomes `presets.preset`, with its gain and dry; before the chain is made. */
+/* Before the chain is made: makes a preset `presets.preset`, and takes over its gain and dry. */
 void live_preset_use(struct live_session *session, struct preset *preset);
 
-/* It runs: the name is remembered. */
+/* After the start: stores the name of the preset as the last one used. */
 void live_preset_begun(struct live_session *session);
 
-/* Change to a preset, or to the next or previous one, when it is prepared; `command` (NULL: a key)
- * is answered if that fails. Errors: there is none. */
+/* Requests a change to a preset; the second function, to the next or previous preset. `command`
+ * (NULL: a key) is answered if the change fails later. Errors: no such preset. */
 MUST_CHECK enum status live_preset_ask(struct live_session *session, const char *name,
                                        const struct osc_command *command);
 MUST_CHECK enum status live_preset_go(struct live_session *session, int direction,
                                       const struct osc_command *command);
 
-/* For a device; it takes the place of what waits. */
+/* Requests a change for a device. It replaces a request that waits. */
 void live_preset_ask_for_device(struct live_session *session, const struct preset_source *source);
 
-/* What is heard, with masks of any length, as their files are now; unless another one waits. */
+/* Requests to prepare the present chain again, with masks of any length, as their files are now.
+ * Does nothing if another request waits. */
 void live_preset_ask_present(struct live_session *session);
 
-/* The source of what is heard, or will be when all changes are done. */
+/* The source of the last requested preset, or of what is heard if no request is open. */
 const struct preset_source *live_preset_last_asked(const struct live_session *session);
 
-/* Errors: it exists (without `force`), the folder. */
+/* Saves what is heard as a preset. Errors: it exists (without `force`), the folder. */
 MUST_CHECK enum status live_preset_save(struct live_session *session, const char *name, bool force);
 
-/* Advance changes; call it often. */
+/* Advances the changes of presets. Call it often. */
 void live_preset_advance(struct live_session *session);
 
-/* While no step runs: log a change that began, and did not end. */
+/* Call it while no step runs: logs a change that began and did not end. */
 void live_preset_finish(struct live_session *session);
 
-/* When no step runs, after finish. */
+/* Call it while no step runs, after live_preset_finish. Frees the prepared presets. */
 void live_preset_close(struct live_session *session);
 
-/* While no step runs: a change that is done is taken; one on its way is logged if it began, and
- * begins again with the stream that follows. */
+/* Call it while no step runs, before the stream starts again. Completes a change that has ended. A
+ * change that has not ended is logged if it began, and will be made again in the new stream. */
 void live_preset_start_again(struct live_session *session);
 
 #endif

@@ -60,7 +60,7 @@ static enum status parse_latency(void *context, const struct option_row *row, co
         device->latency = DEVICE_LATENCY_LOW;
     } else if (strcmp(value, "high") == 0) {
         device->latency = DEVICE_LATENCY_HIGH;
-    } else if (value[strspn(value, "0123456789.")] == '\0') { /* milliseconds without a unit */
+    } else if (value[strspn(value, "0123456789.")] == '\0') { /* no unit: milliseconds */
         TRY(options_parse_seconds(row->name, value, 0, 1e3 * LATENCY_MOST, &milliseconds));
         device->latency_seconds = 1e-3 * milliseconds;
     } else if (!strchr("0123456789.", value[0])) {
@@ -73,7 +73,7 @@ static enum status parse_latency(void *context, const struct option_row *row, co
 
 /* ---- rows ---- */
 
-static const char *const latency_names[] = {"low", "high", NULL}; /* or a time */
+static const char *const latency_names[] = {"low", "high", NULL}; /* --latency also takes a time */
 
 const struct option_row play_options_or[] = {
     OPT_PARSE("or", NULL, parse_or, "before --mask: an alternative to the previous mask"),

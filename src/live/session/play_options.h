@@ -10,23 +10,25 @@
 
 struct play_options {
     struct chain_options chain;
-    const char *others[LIVE_CHOICES_MOST];
+    const char *others[LIVE_CHOICES_MOST]; /* specs of the second mask and so on */
     size_t other_count;
-    size_t choosing; /* the stage that has them; SIZE_MAX: none */
-    bool or_waits;   /* an --or waits for its mask */
+    size_t choosing; /* index of the stage whose masks can be chosen; SIZE_MAX: none */
+    bool or_waits;   /* an --or has been read, and its mask has not */
     struct device_request device;
     bool block_given;
-    size_t layout_channels; /* after the check; 0: of no number */
-    const char *layout;     /* that the input's channels are stated to be; NULL: not */
-    struct number_list input_map, output_map; /* which `device` points to, after the check */
-    struct choices_way way;                   /* without its frames */
+    /* channels of `layout`, after the check; 0: they do not follow from it */
+    size_t layout_channels;
+    const char *layout; /* layout that the user states for the input; NULL: none */
+    /* channel maps; after the check, `device` points to them */
+    struct number_list input_map, output_map;
+    struct choices_way way; /* how masks are switched; the length is set when the rate is known */
     bool way_given;
-    double fade; /* seconds */
-    double ceiling_db;
-    double seconds; /* to run; 0: until stopped */
+    double fade;       /* seconds that a switch takes */
+    double ceiling_db; /* ceiling of the limiter */
+    double seconds;    /* seconds to run; 0: until stopped */
     bool force;
     bool json;
-    double interval; /* seconds; 0: chosen by the view */
+    double interval; /* seconds between two updates of the view; 0: the view chooses */
     bool plain;
     enum verbosity verbosity;
 };
@@ -45,7 +47,7 @@ extern const struct option_row play_options_or[], play_options_device[], play_op
 MUST_CHECK enum status play_options_parse_stage(void *options, const struct option_row *row,
                                                 const char *value);
 
-/* Groups of a command whose options have a struct play_options at AT. */
+/* Groups of options for a command whose options contain a struct play_options at offset AT. */
 #define PLAY_STAGES(AT)                                                                            \
     {.heading = "stages, in the order given",                                                      \
      .make_rows = chain_options_stages,                                                            \
@@ -63,11 +65,11 @@ MUST_CHECK enum status play_options_parse_stage(void *options, const struct opti
         .rows = play_options_others, .offset = AT                                                  \
     }
 
-/* Check that the options are consistent, after parsing; the struct must not move afterwards.
- * Errors: usage. */
+/* Checks that the parsed options are consistent. The struct must not move afterwards. Errors:
+ * usage. */
 MUST_CHECK enum status play_options_check(struct play_options *options);
 
-/* Channels of the device's input, as asked for or as the layout has them; 0: the device's. */
+/* Channels of the input that the user or the layout asks for; 0: as many as the device has. */
 size_t play_options_channels(const struct play_options *options);
 
 enum view_choice play_options_view(const struct play_options *options);

@@ -19,9 +19,10 @@
 
 enum { PRESETS_MOST = 10000 };
 
-/* ---- where they are ---- */
+/* ---- paths ---- */
 
-/* The path of a file below the folder of an XDG variable, else below `home` in the home. */
+/* The path of a file: in the folder that an XDG variable names, else in the folder `home` of the
+ * home folder. */
 static enum status path_below(const char *variable, const char *home, const char *file,
                               char path[static PATH_MAX])
 {
@@ -70,7 +71,7 @@ enum status preset_check_name(const char *name)
     return flaw ? fail(CAUSE_USAGE, "a preset cannot be called '%s': %s", name, flaw) : STATUS_OK;
 }
 
-/* The folders that a file is in. */
+/* Creates all folders of a path. */
 static enum status make_folders(const char *path)
 {
     char folder[PATH_MAX];
@@ -99,7 +100,7 @@ void preset_source_describe(const struct preset_source *source, char text[static
     snprintf(text, PRESET_LABEL_MOST, "%s%s", kinds[source->place], source->text);
 }
 
-/* Where the file does not say which stage has choices, it is the first that can. */
+/* If the file does not say whose masks can be chosen, takes the first stage that has masks. */
 static void find_choosing(struct preset *preset)
 {
     const struct stage_list *stages = &preset->options.stages;
@@ -115,7 +116,7 @@ static enum status refuse(const struct preset *preset, const char *why)
     return fail(CAUSE_DAMAGED, "cannot use %s: %s", label, why);
 }
 
-/* The mask that its source asks for, and the bounds of all. */
+/* Chooses the mask that the source names, and checks gain and number of masks. */
 static enum status settle(struct preset *preset)
 {
     struct chain_live *live = &preset->live;
@@ -140,8 +141,8 @@ static enum status settle(struct preset *preset)
     return STATUS_OK;
 }
 
-/* A preset whose stages are there becomes *result; after an error, `status` or a later one, it is
- * freed. */
+/* Completes a preset whose stages were read (`status`) and returns it in *result. After an error,
+ * frees it. */
 static enum status conclude_preset(struct preset *preset, enum status status,
                                    struct preset **result)
 {
@@ -158,7 +159,7 @@ fail:
     return status;
 }
 
-/* An empty one, with those settings. */
+/* Creates a preset without stages, with the settings of `like`. */
 static enum status create(const struct preset_source *source, const struct chain_options *like,
                           struct preset **result)
 {
@@ -194,11 +195,11 @@ enum status preset_load(const struct preset_source *source, const struct chain_o
     TRY(find_file(source, path));
     TRY(create(source, like, &preset));
     enum status status = chain_file_load(path, &preset->options.stages, &preset->live);
-    files_read_forget(path); /* it may be saved again */
+    files_read_forget(path); /* otherwise it could not be written again */
     return conclude_preset(preset, status, result);
 }
 
-/* Copies of the stages, and of the specs of the choices. */
+/* Copies the stages and the specs of the masks. */
 static enum status copy_options(const struct play_options *options, struct preset *preset)
 {
     const struct stage_list *from = &options->chain.stages;
@@ -237,7 +238,7 @@ void preset_destroy(struct preset *preset)
     free(preset);
 }
 
-/* Write what `print` prints, or nothing. */
+/* Writes the output of `print` to a file. After an error, the file stays as it was. */
 static enum status write_file(const char *path, bool force,
                               enum status (*print)(const void *context, FILE *stream),
                               const void *context)
@@ -303,7 +304,7 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Files of other names are none: hidden ones are being written. */
+/* Adds a name if it can be that of a preset. Hidden files are being written. */
 static enum status add_name(struct preset_names *names, const char *name)
 {
     if (*name == '.' || strlen(name) >= PRESET_NAME_MOST || printable(name) != name ||
@@ -359,7 +360,7 @@ enum status preset_refuse(const char *name)
     return status;
 }
 
-/* ---- the one last used ---- */
+/* ---- the preset last used ---- */
 
 enum status preset_remember(const char *name)
 {

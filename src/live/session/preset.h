@@ -1,8 +1,8 @@
 /* Presets of halo live: a chain, the masks to choose from, and what is chosen, by name.
  *
  * A preset is a chain file (chain_file.h) in $XDG_CONFIG_HOME/halo/presets, else
- * ~/.config/halo/presets; the name of the file is its name. The name of the one last used is in
- * $XDG_STATE_HOME/halo/preset, else ~/.local/state/halo/preset.
+ * ~/.config/halo/presets; the file's name is the preset's name. The name of the preset last used is
+ * in $XDG_STATE_HOME/halo/preset, else ~/.local/state/halo/preset.
  * Threads: any, one at a time.
  */
 #ifndef HALO_PRESET_H
@@ -15,50 +15,54 @@
 
 enum { PRESET_NAME_MOST = 65 /* bytes, with its 0 */ };
 
-/* What a user may call one: printable UTF-8 that is a plain file name, and no option. Errors
- * (usage): it is not. */
+/* Checks the name of a preset: printable UTF-8, usable as a file name, and not like an option.
+ * Errors (usage): it is not. */
 MUST_CHECK enum status preset_check_name(const char *name);
 
-/* The path of its file, whether or not it exists. Errors: the name; the user has no such folder. */
+/* The path of a preset's file, which need not exist. Errors: an invalid name; there is no folder
+ * for presets. */
 MUST_CHECK enum status preset_path(const char *name, char path[static PATH_MAX]);
 
-/* Where a preset comes from: a saved one, a chain file anywhere, the command line. */
+/* Where a preset comes from: the command line, a saved preset, or a chain file. */
 enum preset_place { PRESET_OF_OPTIONS, PRESET_SAVED, PRESET_CHAIN_FILE };
 
+/* Value of preset_source.mask: the preset's own choice. */
 enum { PRESET_OWN_MASK = -1 };
 
 struct preset_source {
     enum preset_place place;
-    char text[PATH_MAX]; /* its name, or the path of the file */
-    int mask;            /* that is heard, from 1; 0: the dry signal; PRESET_OWN_MASK: its own */
+    char text[PATH_MAX]; /* name of the saved preset, or path of the chain file */
+    int mask;            /* mask to choose, from 1; 0: the dry signal; PRESET_OWN_MASK */
 };
 
-/* Whether both are of the same stages. */
+/* Whether both name the same stages. The masks that they choose may differ. */
 bool preset_source_is(const struct preset_source *source, const struct preset_source *other);
 
-/* For messages: "preset evening", "chain phones.yml". */
+/* Describes a source for messages: "preset evening", "chain phones.yml". */
 enum { PRESET_LABEL_MOST = PATH_MAX + 16 };
 void preset_source_describe(const struct preset_source *source,
                             char text[static PRESET_LABEL_MOST]);
 
 struct preset {
     struct preset_source source;
-    struct chain_options options; /* its stages */
-    struct chain_live live;
+    struct chain_options options; /* the stages and their settings */
+    struct chain_live live;       /* the masks to choose from, the choice, and the gain */
 };
 
-/* Not of options. With the settings of other options: its tempo is --tempo of these, else its own,
- * else none. Errors: no such preset, invalid content. */
+/* Loads a saved preset or a chain file. Settings such as the backend are those of `like`. The tempo
+ * is the --tempo in `like`, else the preset's own, else none. Errors: no such preset, invalid
+ * content. */
 MUST_CHECK enum status preset_load(const struct preset_source *source,
                                    const struct chain_options *like, struct preset **preset);
 
-/* What options ask for, with settings like those of `like`. Errors: there is no such mask, memory.
- */
+/* Makes a preset of the stages and masks in `options`, with settings like those of `like`. Errors:
+ * there is no such mask, memory. */
 MUST_CHECK enum status preset_of_options(const struct play_options *options, int mask,
                                          const struct chain_options *like, struct preset **preset);
 void preset_destroy(struct preset *preset);
 
-/* The stages are loaded. Errors: it exists (without `force`), folder, permissions. */
+/* Saves a chain. Its stages must be loaded. Errors: the preset exists (without `force`), folder,
+ * permissions. */
 MUST_CHECK enum status preset_save(const char *name, bool force, const struct stage_list *list,
                                    const struct chain_live *live);
 
@@ -67,18 +71,20 @@ MUST_CHECK enum status preset_remove(const char *name);
 
 struct preset_names {
     size_t count;
-    char (*names)[PRESET_NAME_MOST]; /* sorted by their bytes */
+    char (*names)[PRESET_NAME_MOST]; /* sorted by the values of their bytes */
 };
 
-/* All presets; without the folder, none. Errors: the folder cannot be read, memory. */
+/* The names of all presets; none if the folder does not exist. Errors: the folder cannot be read,
+ * memory. */
 MUST_CHECK enum status preset_names_init(struct preset_names *names);
 void preset_names_free(struct preset_names *names);
 
-/* Refuse the name of a preset that does not exist. */
+/* Fails with a message that the preset does not exist, and suggests a similar name. */
 MUST_CHECK enum status preset_refuse(const char *name);
 
-/* The one last used. Errors: the folder; none was used. */
+/* Stores the name of the preset last used. Errors: the folder. */
 MUST_CHECK enum status preset_remember(const char *name);
+/* Reads the name of the preset last used. Errors: none was used. */
 MUST_CHECK enum status preset_last(char name[static PRESET_NAME_MOST]);
 
 #endif

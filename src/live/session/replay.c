@@ -35,7 +35,7 @@ static bool whole(const json_t *line, const char *key, size_t most, size_t *valu
     return true;
 }
 
-/* A missing one is 0. */
+/* Reads a gain in dB; a missing member is 0 dB. */
 static bool decibels(const json_t *line, const char *key, double *linear)
 {
     const json_t *number = json_object_get(line, key);
@@ -70,7 +70,7 @@ static enum status read_stages(struct replay *replay, const json_t *line)
     return STATUS_OK;
 }
 
-/* The masks to choose from: those of one stage, and others. */
+/* Reads which stage has masks to choose from, and the specs of the other masks. */
 static enum status read_choices(struct replay *replay, const json_t *line)
 {
     size_t i;
@@ -94,7 +94,7 @@ static enum status read_choices(struct replay *replay, const json_t *line)
     return STATUS_OK;
 }
 
-/* That of the take, if it had one. */
+/* Reads the tempo of the recording, if it had one. */
 static bool read_tempo(const json_t *line, struct plugin_tempo *tempo)
 {
     size_t bar = 0, unit = 0;
@@ -105,7 +105,7 @@ static bool read_tempo(const json_t *line, struct plugin_tempo *tempo)
     return valid;
 }
 
-/* The layout of the input. Logs of earlier versions have none. */
+/* Reads the layout of the input. Logs of earlier versions have none. */
 static bool read_layout(const json_t *line, struct channel_layout *layout)
 {
     size_t speakers = 0, ambisonic = 0;
@@ -158,7 +158,7 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
                : replay_refuse(replay, "it begins with a missing mask");
 }
 
-/* The set-up of another chain of the same stream. */
+/* Reads a change to another chain. */
 static enum status read_preset(struct replay *replay, const json_t *line, struct logged *logged)
 {
     size_t frame, since, fade;
@@ -255,7 +255,7 @@ static enum status add_event(struct replay *replay, const json_t *line)
     struct logged *logged = &replay->events[count];
     *logged = (struct logged){0};
     if (name && strcmp(name, live_log_preset_name) == 0) {
-        replay->event_count++; /* freed in any case */
+        replay->event_count++; /* replay_free also frees it */
         TRY(read_preset(replay, line, logged));
         logged->number = count;
         return STATUS_OK;
@@ -267,7 +267,7 @@ static enum status add_event(struct replay *replay, const json_t *line)
     return STATUS_OK;
 }
 
-/* `number` counts from 1. */
+/* Reads a line. `number` counts from 1. */
 static enum status read_line(struct replay *replay, const char *text, size_t length, size_t number)
 {
     size_t mark = number == 1 ? plain_text_mark(text) : 0;
@@ -283,7 +283,7 @@ static enum status read_line(struct replay *replay, const char *text, size_t len
     return status;
 }
 
-/* A last line cut by a crash is ignored. */
+/* Reads all lines. Ignores a last line that a crash has cut. */
 static enum status read_lines(struct replay *replay, FILE *file)
 {
     enum status status = STATUS_OK;
@@ -293,7 +293,8 @@ static enum status read_lines(struct replay *replay, FILE *file)
     while (status == STATUS_OK && (length = getline(&text, &capacity, file)) > 0)
         if (number == 0 || text[length - 1] == '\n')
             status = read_line(replay, text, (size_t)length, ++number);
-    int error = ferror(file) || !feof(file) ? errno : 0; /* memory marks no error */
+    /* ferror() is false after a lack of memory */
+    int error = ferror(file) || !feof(file) ? errno : 0;
     free(text);
     if (status == STATUS_OK && error)
         return fail_errno(error, "cannot read %s", replay->path);
@@ -302,7 +303,7 @@ static enum status read_lines(struct replay *replay, FILE *file)
                : status;
 }
 
-/* By frame: a switch is logged at its end, after what happened meanwhile. */
+/* Sorts by frame. A switch is logged at its end, after other events that happened meanwhile. */
 static int in_order(const void *a, const void *b)
 {
     const struct logged *left = a, *right = b;
@@ -321,7 +322,7 @@ enum status replay_load(struct replay *replay, const char *path,
     if (!file)
         return stop_requested() ? STATUS_INTERRUPTED : fail_errno(errno, "cannot open %s", path);
     enum status status = read_lines(replay, file);
-    if (stop_requested()) /* within a line, perhaps */
+    if (stop_requested()) /* perhaps within a line */
         status = STATUS_INTERRUPTED;
     fclose(file);
     if (replay->event_count > 0)
@@ -350,13 +351,14 @@ struct replay_state {
     struct replay *replay;
     struct live_chain *chain;
     struct live *live;
-    struct prepared_preset *coming; /* a chain to which the stream changes, or NULL */
-    unsigned slots;                 /* changes so far */
+    /* the chain that is about to replace the present one, or NULL */
+    struct prepared_preset *coming;
+    unsigned slots; /* number of the last slot */
     struct proof_result *proof;
     struct block in;
     struct block out;
-    size_t next; /* event */
-    size_t choice;
+    size_t next;   /* index of the next event */
+    size_t choice; /* the last switch that ended: its choice and its frame */
     uint64_t at;
 };
 
@@ -365,7 +367,7 @@ static bool is_of_mask(const struct logged *logged)
     return logged->kind == LOGGED_SWITCH || logged->kind == LOGGED_LOAD;
 }
 
-/* What the log says of stages and masks against those of the chain. */
+/* Checks that the chain has the stage or mask of an event. */
 static enum status check_event(const struct replay *replay, const struct live_chain *chain,
                                struct logged *logged)
 {
@@ -442,7 +444,7 @@ static enum status change_chain(struct replay_state *state, const struct logged 
     return prepare(state, logged);
 }
 
-/* The chain's last step was before frame `until`. */
+/* Proves a chain whose last step ended at frame `until`. */
 static void prove_chain(const struct replay_state *state, struct live_chain *chain, uint64_t until)
 {
     const struct replay *replay = state->replay;
@@ -451,7 +453,7 @@ static void prove_chain(const struct replay_state *state, struct live_chain *cha
                   state->proof);
 }
 
-/* After a block: as the control thread of the stream. */
+/* After a block: takes a finished change, as the control thread of a stream does. */
 static void take_changed(struct replay_state *state)
 {
     if (!state->coming || !live_change_taken(live_change_of(state->live)))
@@ -482,12 +484,12 @@ static enum status send_event(struct replay_state *state, struct logged *logged,
     TRY(check_event(state->replay, state->chain, logged));
     if (is_of_mask(logged))
         return change_mask(state, logged);
-    *is_sent = live_send(state->live, &logged->event); /* else the queue is full */
+    *is_sent = live_send(state->live, &logged->event); /* false: the queue is full */
     return STATUS_OK;
 }
 
-/* Events up to the end of the next block. A switch waits for the previous one, as in the recording.
- */
+/* Sends the events up to the end of the next block. A switch waits for the previous switch, as in
+ * the recording. */
 static enum status send_events(struct replay_state *state, uint64_t end)
 {
     const struct replay *replay = state->replay;
@@ -529,7 +531,8 @@ enum status replay_run(struct replay *replay, struct live_chain *chain, struct s
                        struct sink *sink, uint64_t *heard, struct proof_result *proof)
 {
     struct replay_state state = {.replay = replay, .chain = chain, .proof = proof};
-    const struct filter *filter = chain->filter; /* the first; others have the same channels */
+    /* the first chain; further chains have the same channels */
+    const struct filter *filter = chain->filter;
     bool ended = false;
     *heard = 0;
     replay->settings.stages = &chain->stages;

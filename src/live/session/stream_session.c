@@ -17,15 +17,15 @@
 #include <string.h>
 
 enum {
-    PERIOD_MOST = 1 << 13,     /* frames of a block */
-    RECENT = 1 << 13,          /* blocks in the percentile of the load */
-    STALE = 16,                /* new blocks until the percentile is found again: one for so many */
+    PERIOD_MOST = 1 << 13, /* frames: longest period that is used as a block */
+    RECENT = 1 << 13,      /* number of recent blocks, for p99 */
+    STALE = 16,            /* p99 is found again after one new block for this many recent ones */
     CALL_SLACK = 50 * 1000000, /* ns by which any system may call late */
-    OSC_TICK = 25,             /* ms between the meters that OSC sends */
-    AWAY_TICK = 200,           /* ms between attempts to reopen a lost device */
+    OSC_TICK = 25,             /* ms between the meters that are sent by OSC */
+    AWAY_TICK = 200,           /* ms between attempts to open a lost device again */
 };
 
-static const double FADE_OUT_MOST = 0.6; /* seconds, at the end */
+static const double FADE_OUT_MOST = 0.6; /* seconds that the final fade-out may take */
 static const double GAIN_STEP_DB = 1;
 
 /* ---- the load of the step ---- */
@@ -64,7 +64,7 @@ static void exchange(float *a, float *b)
     *b = kept;
 }
 
-/* The value that has `rank` others before it in order; sorts no more than is needed. */
+/* The value at position `rank` if the values were sorted. Sorts only as much as needed. */
 static float select_value(float *values, size_t count, size_t rank)
 {
     size_t from = 0, end = count;
@@ -107,9 +107,10 @@ static void live_load_update(struct live_load *load, struct live *live, struct l
     load->p99 = (double)select_value(load->ordered, recent, (recent * 99 + 99) / 100 - 1);
 }
 
-/* ---- up ---- */
+/* ---- start ---- */
 
-/* JACK, ALSA and PulseAudio through it say nothing; a mask may name channels all the same. */
+/* If nothing states the layout of the input, uses the usual one for its number of channels. JACK,
+ * ALSA, and PulseAudio through ALSA do not state it, but a mask may name channels. */
 static void guess_layout(struct stream_session *session, struct stream_format *format)
 {
     char text[CHANNEL_LAYOUT_TEXT];
@@ -124,7 +125,8 @@ static void guess_layout(struct stream_session *session, struct stream_format *f
              channel_layout_name(format->layout, format->channels, text));
 }
 
-/* Once: what is made of it stays where the device is opened again. */
+/* Sets the layout of the input. It stays when the device is opened again, since the chain was made
+ * for it. */
 static enum status settle_layout(struct stream_session *session, bool is_first)
 {
     struct stream_format format = {.channels = session->info.channels_in,
@@ -206,12 +208,12 @@ struct live_settings stream_session_settings(const struct stream_session *sessio
     };
 }
 
-/* ns by which the device's calls may be late (ledger.h): as late as its buffers allow, and in
- * bunches. */
+/* ns by which the device's calls may be late (ledger.h): the length of its buffers, since calls
+ * come in groups. */
 static int64_t slack_of(const struct device_info *info)
 {
     uint64_t frames = info->input_latency + info->output_latency + 2 * info->period;
-    return info->priority < 0 ? INT64_MAX /* not in real time */
+    return info->priority < 0 ? INT64_MAX /* the device does not run in real time */
                               : CALL_SLACK + (int64_t)(1e9 * (double)frames / (double)info->rate);
 }
 
@@ -232,7 +234,8 @@ enum status stream_session_make_live(struct stream_session *session,
 
 /* ---- another chain ---- */
 
-/* Values that were changed, for the same stages; the device does not run. */
+/* Copies the values of the controls to the new chain, which has the same stages. The device does
+ * not run. */
 static void carry_controls(struct stream_session *session, const struct live_controls *old)
 {
     struct live_controls *controls = &session->controls;
@@ -255,7 +258,7 @@ enum status stream_session_exchange(struct stream_session *session, struct live_
     struct live_chain old = session->chain;
     struct live_controls controls = session->controls;
     struct live *live = session->live;
-    session->chain = *chain; /* where `settings` and the controls look for its stages */
+    session->chain = *chain; /* `settings` and the controls refer to the stages in session->chain */
     session->live = NULL;
     session->controls = (struct live_controls){0};
     enum status status = live_create(settings, session->chain.filter, NULL, NULL, &session->live);
@@ -281,7 +284,7 @@ fail:
     return status;
 }
 
-/* ---- down ---- */
+/* ---- end ---- */
 
 void stream_session_stop_device(struct stream_session *session)
 {
@@ -347,14 +350,14 @@ static void show_notices(struct stream_session *session)
     const char *notice = filter->notice;
     if (notice)
         view_warning(session->view, "%s", notice);
-    /* It may have given way to another. */
+    /* does nothing if there is a new notice already */
     (void)atomic_compare_exchange_strong(&filter->notice, &notice, NULL);
     if (session->controls.notice)
         view_message(session->view, "%s", session->controls.notice);
     session->controls.notice = NULL;
 }
 
-/* Once when it begins, and once when it is over. */
+/* Shows a message when the device stops answering, and when it answers again. */
 static void show_stall(struct stream_session *session)
 {
     double stalled = device_stalled(session->device);
@@ -426,7 +429,7 @@ void stream_session_set_dry(struct stream_session *session, bool dry)
     session->dry = dry;
 }
 
-/* No amplification in a blind test: the limiter would affect masks differently. */
+/* In a blind test, amplification is not allowed: the limiter would affect masks differently. */
 void stream_session_set_gain(struct stream_session *session, double db)
 {
     double most = session->blind ? 0 : STREAM_GAIN_MOST_DB;
@@ -452,16 +455,14 @@ bool stream_session_key(struct stream_session *session, int key)
         stream_session_leave(session);
     else if (session->blind)
         return false;
-    else if (key == ' ' || key == '0') /* 0 is dry, as on the screen */
+    else if (key == ' ' || key == '0') /* 0 is dry, as displayed */
         stream_session_set_dry(session, key == '0' || !session->dry);
     else
         return live_controls_key(&session->controls, key);
     return true;
 }
 
-/* ---- what is shown ---- */
-
-/* What a running stream shows, and its report. */
+/* ---- display and report ---- */
 
 uint64_t stream_session_blocks_from_cpu(const struct live_chain *chain)
 {
@@ -469,7 +470,7 @@ uint64_t stream_session_blocks_from_cpu(const struct live_chain *chain)
     return convolver ? convolver_late(convolver) : 0;
 }
 
-/* What peaked since the last call, and the counts. */
+/* Reads the meters: peaks since the last call, and counts. */
 static void read_meters(struct stream_session *session)
 {
     live_read_meters(session->live, session->in, session->out);
@@ -510,7 +511,7 @@ struct live_status stream_session_status(struct stream_session *session, const c
         .out = session->out,
         .choices = session->blind ? 0 : chain->choice_count,
         .names = chain->names,
-        .chosen = chosen <= chain->choice_count ? chosen : 0, /* 0 as a choice, too */
+        .chosen = chosen <= chain->choice_count ? chosen : 0, /* 0 is a choice, too */
         .without_dry = session->blind,
         .switching = chain->choices && choices_are_switching(chain->choices),
         .hidden = session->blind,
@@ -621,7 +622,7 @@ void stream_session_end_request(struct stream_session *session, struct stream_re
 
 /* ---- the loop ---- */
 
-/* The fade-out is done or impossible. */
+/* Whether the stream can end: the fade-out is done or impossible. */
 static bool is_over(struct stream_session *session, const struct stream_command *command)
 {
     double seconds = session->options->seconds;
@@ -635,7 +636,8 @@ static bool is_over(struct stream_session *session, const struct stream_command 
            monotonic_seconds() > session->deadline;
 }
 
-/* Each wakes the processor: no more than someone sees. */
+/* ms until the next round. Each round wakes the processor, so there are no more than needed for the
+ * display and OSC. */
 static int tick_of(const struct stream_session *session, const struct stream_command *command)
 {
     if (command->tick)
