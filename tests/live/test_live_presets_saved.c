@@ -40,6 +40,23 @@ START_TEST(what_is_chosen_is_saved_and_resumed)
 }
 END_TEST
 
+/* A control keeps its changed value in a preset that is saved after the device took another rate. */
+START_TEST(a_changed_control_survives_another_rate)
+{
+    preset_rig_begin();
+    pid_t process = live_rig_start("--device null:in=in.wav,pace=4,turn=96000,to=44100 "
+                                   "--meter-interval 0.02 --mask half.txt,@mix=1");
+    live_rig_keys("-");
+    live_rig_wait("@mix 0.98");
+    live_rig_wait("the rate is 44100 Hz now");
+    live_rig_keys("sturned\n");
+    live_rig_wait("saved as preset turned");
+    live_rig_keys("q");
+    ck_assert_int_eq(live_rig_end(process).code, 0);
+    command_expect(preset_rig_text("turned"), "@mix=0.98");
+}
+END_TEST
+
 /* @wet= as it was saved: what sounds is the input and a quarter of the stage's output. */
 START_TEST(a_wet_level_is_kept)
 {
@@ -357,9 +374,10 @@ START_TEST(presets_are_listed)
 }
 END_TEST
 
-SUITE_MAIN("live_presets_saved", a_wet_level_is_kept, a_change_goes_on_at_another_rate,
-           a_change_after_another_rate_is_exact, what_is_chosen_is_saved_and_resumed,
-           keys_go_round_the_presets, the_prompt_asks_before_it_replaces,
-           the_offered_name_is_replaced_or_edited, wrong_presets_are_refused,
-           broken_files_are_explained, a_preset_that_cannot_be_saved_leaves_the_old_one,
+SUITE_MAIN("live_presets_saved", a_wet_level_is_kept, a_changed_control_survives_another_rate,
+           a_change_goes_on_at_another_rate, a_change_after_another_rate_is_exact,
+           what_is_chosen_is_saved_and_resumed, keys_go_round_the_presets,
+           the_prompt_asks_before_it_replaces, the_offered_name_is_replaced_or_edited,
+           wrong_presets_are_refused, broken_files_are_explained,
+           a_preset_that_cannot_be_saved_leaves_the_old_one,
            a_preset_that_does_not_fit_changes_nothing, presets_are_listed)

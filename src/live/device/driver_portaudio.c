@@ -672,4 +672,5 @@ const struct device_driver driver_portaudio = {
     .close = portaudio_close,
     .end = portaudio_end,
     .noisy = true,
+    .absent = "PortAudio lists no sound system; see halo devices",
 };

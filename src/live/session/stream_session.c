@@ -241,6 +241,7 @@ static void carry_controls(struct stream_session *session, const struct live_con
     struct live_controls *controls = &session->controls;
     for (size_t i = 0; i < controls->count && i < old->count; i++) {
         controls->controls[i].value = old->controls[i].value;
+        controls->changed[i] = old->changed[i];
         stage_controls_set(controls->stages, &controls->controls[i], old->controls[i].value);
     }
     controls->chosen = old->chosen < controls->count ? old->chosen : 0;
