@@ -107,9 +107,10 @@ struct sound_splice {
     SF_VIRTUAL_IO *base; /* functions of the file below */
     void *user;          /* user data of `base` */
     int64_t position;    /* position that libsndfile sees */
-    int64_t length;   /* length that libsndfile sees */ int64_t at;      /* position of the bytes put in; -1: not yet */
-    int64_t dropped; /* bytes of libsndfile that the bytes put in replace */
-    int64_t added;   /* number of bytes put in */
+    int64_t length;      /* length that libsndfile sees */
+    int64_t at;          /* position of the bytes put in; -1: not yet */
+    int64_t dropped;     /* bytes of libsndfile that the bytes put in replace */
+    int64_t added;       /* number of bytes put in */
     bool failed;
     struct metadata_buffer held; /* Ogg: bytes held back until the comments are complete */
 };
