@@ -92,8 +92,8 @@ struct report {
     const struct sound_metadata *metadata; /* metadata that was carried over; NULL: none */
 };
 
-/* report_stages() returns a JSON array with an object for each stage. report_print_stages() warns
- * of plugins with invalid samples or late blocks. */
+/* report_stages() returns a JSON array with an object for each stage. report_print_stages() prints
+ * the notes and warnings of each stage, such as about plugins with late blocks. */
 json_t *report_stages(const struct stage_list *stages);
 void report_print_stages(const struct stage_list *stages);
 
