@@ -75,8 +75,8 @@ static const struct source_kind channels_kind = {.read = channels_read,
                                                  .seek = channels_seek,
                                                  .close = channels_close};
 
-/* The layout of the chosen channels, if they are in the order of the sound. A single channel has
- * none. */
+/* The layout of the chosen channels; unknown unless they are in the order of the sound. A single
+ * channel gets the layout that one channel implies. */
 static struct channel_layout layout_of(const size_t *numbers, size_t count,
                                        struct channel_layout whole)
 {

@@ -431,7 +431,7 @@ static enum status parse_markers(struct sound_metadata *metadata, const unsigned
                : metadata_leave(metadata, metadata_damaged, "the end of the markers");
 }
 
-/* Whether a chunk is as long as its content says. sox reads such chunks unchecked. */
+/* Whether a chunk that sox reads is as long as its content says. */
 static bool is_whole(const char *id, const unsigned char *bytes, size_t size)
 {
     enum { INSTRUMENT = 20, COMMENT = 8 };

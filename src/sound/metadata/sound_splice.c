@@ -79,8 +79,9 @@ static size_t page_size(const struct metadata_buffer *held, size_t at)
     return size <= left ? size : 0;
 }
 
-/* Walk the packet that begins with the page at `at`. If `packet` is not NULL, the packet's bytes
- * are copied to or from it. *size: bytes of the packet. False: the end of the packet is missing. */
+/* Walk the packet that begins with the page at `at`. If `is_written`, the bytes of `packet` replace
+ * the packet's; otherwise these are appended to `packet`. False: the end of the packet is missing.
+ */
 static bool walk_packet(struct metadata_buffer *held, size_t at, struct metadata_buffer *packet,
                         bool is_written)
 {

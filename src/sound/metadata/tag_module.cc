@@ -80,8 +80,8 @@ bool is_about_sound(const TagLib::ByteVector &id)
     return false;
 }
 
-/* Remove frames. Pictures are written anew. TagLib's lists, and their copies, delete their
- * elements, so this uses none. */
+/* Remove frames that are untrue or written anew, such as pictures. The copy is no list of TagLib,
+ * since those delete their elements, even in copies. */
 void remove_frames(TagLib::ID3v2::Tag &tag)
 {
     const std::vector<TagLib::ID3v2::Frame *> frames(tag.frameList().begin(),
