@@ -167,8 +167,7 @@ static void make_stage_rows(void)
         };
 }
 
-/* Makes the rows once by pthread_once(), since workers of a batch parse options at the same time.
- */
+/* Makes the rows once, by pthread_once(): workers of a batch parse options at the same time. */
 const struct option_row *chain_options_stages(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

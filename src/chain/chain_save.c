@@ -383,7 +383,7 @@ enum status chain_save_keep(struct chain_save *save)
         status = keep_states(save);
     if (status == STATUS_OK)
         status = atomic_file_keep(&save->file, save->path);
-    if (save->file.temporary) { /* not even the chain got its name */
+    if (save->file.temporary) { /* the chain did not get its name */
         atomic_folder_undo(&save->states);
         chain_copies_undo(&save->copies);
     }

@@ -4,10 +4,10 @@
  *
  *   raw=FORMAT, rate=HZ, channels=N    samples without a header; rate= also of text
  *   folder=FOLDER                      folder whose files a configuration may name in any case
- *   file=NAME=>PATH                    PATH in the place of what a configuration calls NAME; any
+ *   file=NAME=>PATH                    PATH replaces the file that a configuration calls NAME; any
  *                                      number of them
  *   trust-config=no                    a configuration may name no others (mask_config.h)
- *   skip=nonlinear                     what is no filter in it (a limiter) is left out
+ *   skip=nonlinear                     leave out parts that are no filters, such as a limiter
  *   az=DEGREES, el=DEGREES, speakers=LAYOUT, interpolate=nearest|linear
  *                                      directions of a SOFA file (mask_sofa.c)
  *
@@ -29,7 +29,7 @@
  *                        map=FL:FL,FR:FR,C:L+R the sound's centre goes through the sum of the
  *                        mask's left and right. IN and TAP are positions that the layout of the
  *                        sound and of the mask's file have (signal/channel_layout.h), or numbers
- *                        from 1. What comes out is of the channel IN; channels of the sound that
+ *                        from 1. The output is the channel IN; channels of the sound that
  *                        are not named come out unchanged, at time zero of the mask
  *   normalize=peak       the largest tap becomes 1
  *            =energy     the sum of squares of the loudest output becomes 1, which keeps the
@@ -42,9 +42,9 @@
  *                        counts from there
  *        =kaldi          the same with the power of the whole convolution, as Kaldi has it
  *
- * A LENGTH is in frames of the mask (480) or a time (10ms, 0.01s), rounded to whole frames.
- * All channels are scaled by the same factor; silence stays silence. An option that would have no
- * effect on a mask is refused, and so is one that is given twice, but for file=.
+ * A LENGTH is in frames of the mask (480) or a time (10ms, 0.01s), rounded to whole frames. All
+ * channels are scaled by the same factor; silence stays silence. An option that would have no
+ * effect on a mask is refused. So is an option given twice, except file=.
  * Threads: any. Not real-time.
  */
 #ifndef HALO_MASK_OPTIONS_H
@@ -81,7 +81,7 @@ struct mask_options {
     uint32_t given; /* a bit for each name that was parsed */
     bool has_order;
     struct mask_load_options load;
-    size_t channel; /* 0: all */
+    size_t channel; /* channel to keep, from 1; 0: all */
     struct mask_span trim, length, fade, delay, early;
     bool aligns_peak;
     bool minimum_phase;

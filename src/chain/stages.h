@@ -161,8 +161,8 @@ struct stage_file_ops {
                          void *context);
 };
 
-/* Live controls of a stage besides those of the mix: the control inputs among ports(). Values are
- * by index of the port. */
+/* Live controls of a stage, except @mix, @wet and @bypass: the control inputs among ports(). Values
+ * are by index of the port. */
 struct stage_control_ops {
     const struct plugin_info *(*ports)(const struct stage *stage);
     float (*value)(const struct filter *filter, size_t port);
@@ -183,8 +183,9 @@ struct stage_ops {
     const char *(*made_at)(size_t index, const char **keys);
     const struct stage_draw *draws; /* values that may be drawn (stage_draw.h); NULL: none */
 
-    bool has_choices;        /* live, --or adds alternatives: stage_mask.h */
-    bool may_fail;           /* in a stream it is bypassed when late, left out when it fails */
+    bool has_choices; /* live, --or adds alternatives: stage_mask.h */
+    /* in a stream the stage is bypassed when late, and left out when it fails */
+    bool may_fail;
     size_t grain;            /* frames; any block is a multiple; 0: no restriction */
     bool one_at_a_time;      /* only one job with such a stage runs at a time in the process */
     const char *no_boundary; /* why --edge cannot be used with it; NULL: it can */

@@ -48,7 +48,7 @@ struct plugin_port {
     bool counts_in_rate;         /* minimum and maximum are multiplied by the rate */
     bool initial_counts_in_rate; /* initial is multiplied by the rate */
     char *symbol;                /* name of the port in specifications; unique in the plugin */
-    char *name;                  /* for display */
+    char *name;                  /* name to show to the user */
     char *unit;                  /* "dB", "Hz", "ms"; NULL: unknown */
     char *group;                 /* "Oscillators/1"; NULL: none */
     float minimum;               /* -infinity: unbounded */
@@ -97,7 +97,7 @@ struct plugin_info {
     struct plugin_preset *presets;
     size_t feature_count;
     char **features;         /* URIs of the features that the plugin requires */
-    bool keeps_state;        /* its state is more than the values of its controls */
+    bool keeps_state;        /* the plugin has state besides the values of its controls */
     bool loads_presets;      /* the plugin itself loads presets, from any file or by its own keys */
     bool wants_whole_blocks; /* blocks must not be split where a control changes */
     char *refusal;           /* why the plugin cannot be instantiated; NULL: no reason known */
@@ -105,7 +105,7 @@ struct plugin_info {
     char **holders; /* holders to pass to kind->use() for this plugin, the bases first */
 };
 
-/* What a holder of plugins contains, as its manifest says. */
+/* The contents of a holder of plugins, from its manifest. */
 struct plugin_contents {
     bool is_base;     /* the holder defines terms of descriptions: plugins of all holders need it */
     bool is_changing; /* the holder computes its manifest, which may differ each time */

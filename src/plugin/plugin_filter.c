@@ -515,7 +515,7 @@ static void note_latency(struct latency_probe *probe, uint64_t reported)
 static void feed_silence(struct latency_probe *probe, size_t frames,
                          const struct plugin_change *first)
 {
-    probe->instances->position = -(int64_t)probe->piece; /* before the sound */
+    probe->instances->position = -(int64_t)probe->piece; /* a piece before the sound */
     for (size_t at = 0; at < frames && !probe->instances->failure; at += probe->piece) {
         probe->instances->kind->process(probe->instances, probe->in, probe->out.data, probe->piece,
                                         first, at == 0 && first ? 1 : 0);

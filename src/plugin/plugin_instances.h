@@ -71,7 +71,7 @@ struct plugin_instances {
     uint64_t latency;              /* frames, as last reported */
     const struct plugin_run *runs; /* runs of the last piece */
     size_t run_count;
-    uint64_t tail; /* frames, with the first values, or PLUGIN_TAIL_UNKNOWN */
+    uint64_t tail; /* frames of tail with the first values, or PLUGIN_TAIL_UNKNOWN */
     /* "crashed at 1.250 s (segmentation fault)": the output is silence. NULL: none */
     const char *failure;
     uint64_t late;      /* pieces replaced by silence since the last reset */

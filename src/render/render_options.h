@@ -39,10 +39,11 @@ struct render_options {
     bool force;
     bool json;
     enum verbosity verbosity;
-    const struct output_record *record; /* called for the output (atomic_file.h); NULL: none */
-    const char *out_dir;                /* folder for the outputs of many inputs; NULL: one input */
-    const char *name;                   /* pattern for the names of many outputs (output_names.h) */
-    struct string_list more;            /* arguments after the first two */
+    /* keeps a record of the output (atomic_file.h); NULL: none */
+    const struct output_record *record;
+    const char *out_dir;     /* folder for the outputs of many inputs; NULL: one input */
+    const char *name;        /* pattern for the names of many outputs (output_names.h) */
+    struct string_list more; /* arguments after the first two */
 };
 extern const struct option_row render_options_sound_rows[]; /* options about the output's sound */
 

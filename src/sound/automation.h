@@ -22,7 +22,7 @@ struct automation_time {
 struct automation_point {
     uint64_t at;   /* frame of the sound */
     uint64_t over; /* frames of the ramp; 0: a step */
-    size_t target; /* what changes, as the owner numbers it: a port, ... */
+    size_t target; /* number of the value that changes, defined by the owner: a port, ... */
     double value;
     uint64_t smooth; /* AUTOMATION_SMOOTH in frames */
 };

@@ -20,8 +20,8 @@ struct loudness;
 struct engine_run_settings {
     enum tail tail;
     double until;   /* TAIL_UNTIL: linear level; TAIL_TIME: seconds, filled up with silence */
-    uint64_t lead;  /* frames of the source before the sound's first frame (see boundary) */
-    uint64_t trail; /* frames of the source after the sound's last frame (see boundary) */
+    uint64_t lead;  /* frames of the source before the sound's first frame (source_open_boundary) */
+    uint64_t trail; /* frames of the source after the sound's last frame (source_open_boundary) */
     bool true_peak; /* measure the true peak */
     struct loudness *loudness; /* measures the output; NULL: not measured */
     /* For a run whose output another run reads: write all output of the chain from its first frame

@@ -29,8 +29,9 @@ struct looped_sound {
     /* used by the functions _in_double, which leave `block` empty */
     struct block_in_double block_in_double;
     size_t channels, frames; /* size of the block that is used */
-    uint64_t start, length;  /* in frames of the file at the wanted rate */
-    uint32_t own_rate;       /* rate of the file, Hz */
+    /* first frame of the loop, and length of the file, at the wanted rate */
+    uint64_t start, length;
+    uint32_t own_rate; /* rate of the file, Hz */
 };
 
 /* Errors: those of source_open_sound; the file's length is unknown; the start lies after its end;

@@ -34,9 +34,9 @@ struct source_kind {
 
 struct source {
     const struct source_kind *kind;
-    const char *name; /* for messages */
+    const char *name; /* name of the sound, for messages */
     struct stream_format format;
-    int64_t frames; /* or FRAMES_UNKNOWN */
+    int64_t frames; /* length of the sound, or FRAMES_UNKNOWN */
     /* option with which halo reads the file in double precision; NULL: none */
     const char *wide_option;
     bool length_is_open; /* the header gives no length; the file was read to its end */
@@ -142,7 +142,8 @@ struct sink_settings {
     enum dither dither; /* dither of integer formats */
     double quality;     /* quality of an encoder, 1 to 11; 0: the encoder's default */
     bool force;         /* replace an existing file */
-    const struct output_record *record; /* called for a regular file (atomic_file.h), or NULL */
+    /* keeps a record of regular files that were written (atomic_file.h); NULL: none */
+    const struct output_record *record;
 };
 MUST_CHECK enum status sink_open_sound(const struct sink_settings *settings, struct sink **sink);
 

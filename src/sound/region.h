@@ -1,5 +1,5 @@
-/* A region of a sound, for playing and measuring: it can seek, its length is known, and it has any
- * rate.
+/* A region of a sound, for playing and measuring. It can seek, has a known length, and is resampled
+ * to the wanted rate.
  *
  * Files are read on demand. A sound that cannot seek or has no known length is read to its end and
  * kept in memory, up to REGION_MEMORY_MIB. A region shorter than REGION_SHORT_SECONDS is kept in
@@ -29,7 +29,7 @@ struct region {
     uint64_t frames;   /* length of the whole sound */
     uint64_t from, to; /* frames of the region; from < to */
 
-    struct source *source; /* its first frame is frame `base` of the sound */
+    struct source *source; /* source of samples; its frame 0 is frame `base` of the sound */
     uint64_t base;
     uint64_t position;   /* frame of the next read */
     struct sink *memory; /* part kept in memory, or NULL */

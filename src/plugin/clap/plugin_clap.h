@@ -1,5 +1,5 @@
-/* What the files of the CLAP host share: libraries, the side of the host that a plugin calls, its
- * parameters as ports, and an instance.
+/* Declarations that the files of the CLAP host share: libraries, the functions of the host that a
+ * plugin calls, parameters as ports, and an instance.
  *
  * Names and rules are those of the specification (clap_abi.h). halo limits what it takes from a
  * plugin: counts, lengths of texts, bytes of its state.
@@ -151,7 +151,7 @@ struct clap_bus { /* the audio ports of one direction */
 struct clap_instance {
     struct plugin plugin;
     struct clap_library library;
-    const char *id; /* within the library */
+    const char *id; /* id of the plugin within the library */
     struct clap_host_side side;
     const struct clap_plugin *handle;
     const struct clap_plugin_params *params; /* extensions; NULL: none */

@@ -434,7 +434,7 @@ static void request_process(const struct clap_host *host)
     (void)host;
 }
 
-/* Does nothing: halo reads the latency after activate(), where alone it may change. */
+/* Does nothing: the latency may only change in activate(), and halo reads it after that. */
 static void latency_changed(const struct clap_host *host)
 {
     if (is_allowed(host, CLAP_MAIN_THREAD, "latency.changed()"))

@@ -54,7 +54,7 @@ struct isolated_head {
     struct futex posted;
     _Alignas(64) struct futex done;
     atomic_ullong frames;     /* frames processed since the opening or the last reset */
-    atomic_ullong tail;       /* in frames; valid after the opening */
+    atomic_ullong tail;       /* tail in frames; valid after the opening */
     atomic_bool has_priority; /* the child has a real-time priority; valid after the opening */
     int status;               /* status of the last order other than ISOLATED_PIECE */
     struct failure failure;   /* why that order failed */
@@ -67,7 +67,7 @@ struct isolated_order {
     int processor;    /* CPU that computes the piece; negative: any */
     size_t frames;
     size_t change_count;
-    size_t run_count; /* answer of the child */
+    size_t run_count; /* number of runs, set by the child */
 };
 
 /* Where the shared memory is in one process, and its layout. Inputs and outputs are channels of all

@@ -371,7 +371,7 @@ HALO_REALTIME static void isolated_post(struct isolated_instances *isolated)
 }
 
 /* Why no more answers come: the process ended, or the plugin has overwritten the number of orders
- * done. NULL: they come. */
+ * done. NULL: answers still come. */
 HALO_REALTIME static const char *isolated_end(const struct isolated_instances *isolated)
 {
     return isolated->overwritten                  ? "wrote over the memory that it shares with halo"
@@ -628,7 +628,7 @@ static void reset(struct plugin_instances *instances)
     struct isolated_instances *isolated = (struct isolated_instances *)instances;
     char none[1];
     const struct log_keeper before =
-        log_keep_in(none, sizeof none); /* instances->failure says why */
+        log_keep_in(none, sizeof none); /* the caller reads the reason from instances->failure */
     isolated->frames = 0;
     enum status status = do_order(isolated, ISOLATED_RESET, "reset", "while it was reset");
     (void)status;

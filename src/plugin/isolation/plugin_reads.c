@@ -380,7 +380,7 @@ static enum status copy_entries(struct state_copy *copy, DIR *listing, int to, i
     return status;
 }
 
-/* Copy the folder `name`, a name in the folders `from` and `to` or a path. */
+/* Copy a folder. `name` is a path, or relative to the folders `from` and `to`. */
 static enum status copy_folder(struct state_copy *copy, int from, int to, const char *name,
                                int depth)
 {

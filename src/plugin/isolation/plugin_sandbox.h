@@ -6,7 +6,7 @@
  *
  *   halo -> supervisor (plugin_supervisor.h) -> the process with the plugin's code
  *
- *   SANDBOX_FILES      Landlock: it reads what plugin_reads.h lists and writes a folder of its own,
+ *   SANDBOX_FILES      Landlock: it reads paths of plugin_reads.h and writes a folder of its own,
  *                      which is its TMPDIR; no TCP, no signals to other processes
  *   SANDBOX_CALLS      seccomp: no sockets, no other programs or processes, no memory of others,
  *                      and nothing that changes the system. Such a call fails with EPERM
@@ -57,7 +57,7 @@ const char *plugin_sandbox_part_name(size_t index, unsigned *part);
 /* Make the word and the folder for one process. Call plugin_sandbox_release after its end. Errors:
  * the folder cannot be made, memory. */
 struct plugin_sandbox_pass {
-    char *word;   /* for the child's command line; NULL: none */
+    char *word;   /* argument for the child's command line; NULL: none */
     char *folder; /* path of the process's own folder; points into `word` */
 };
 MUST_CHECK enum status plugin_sandbox_admit(struct plugin_sandbox_pass *pass);

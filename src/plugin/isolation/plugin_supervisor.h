@@ -3,8 +3,8 @@
  *
  *   halo
  *     supervisor           reads nothing of plugins; removes the folder of the sandbox
- *       first process      of the namespace, where there is one: its end is that of all in it
- *       the plugin's process, and what that starts
+ *       first process      of the namespace, if there is one: when it ends, all in it end
+ *       the plugin's process, and all processes that it starts
  *
  * The supervisor ends with the exit code or the signal of the plugin's process. If halo ends in any
  * way, or sends SUPERVISOR_END, the supervisor kills all processes below it and ends. It kills a

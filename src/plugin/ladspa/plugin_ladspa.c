@@ -552,7 +552,7 @@ static enum status describe_in(const struct plugin_ladspa_library *library, cons
     return fill(descriptor, info);
 }
 
-/* If the id has no label, the error lists the labels of the library. */
+/* Describe a plugin. If the id has no label, the error lists the labels of the library. */
 static enum status describe(const char *id, struct plugin_info **result)
 {
     const char *label = "";

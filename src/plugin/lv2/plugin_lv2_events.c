@@ -414,7 +414,7 @@ struct lv2_events {
     struct event_port *ports;
     struct event_port *control;  /* port that receives the messages; NULL: none */
     LV2_Atom_Sequence *messages; /* as large as the buffer of `control`; NULL: none */
-    bool sends;                  /* with the next run */
+    bool sends;                  /* the next run sends `messages` */
     LV2_Atom_Sequence *later;    /* messages at frames of the sound; NULL: none */
     const LV2_Atom_Event *next;  /* next event of `later` */
     struct lv2_clock clock;
@@ -501,7 +501,7 @@ static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
     events->ports = calloc(info->port_count + 1, sizeof *events->ports);
     if (!events->ports)
         return fail_memory("a plugin's events");
-    size_t messages = 0; /* bytes, enough for those of all settings */
+    size_t messages = 0; /* bytes that suffice for the messages of all settings */
     for (size_t i = 0; i < settings->setting_count; i++)
         messages += FRAME_BYTES + strlen(settings->settings[i].value) + PATH_MAX;
     for (uint32_t i = 0; i < info->port_count; i++) {

@@ -508,7 +508,7 @@ static void settle(struct lv2_instance *instance)
     double rate = (double)instance->features.rate;
     size_t quiet = 0, blocks = (size_t)(SETTLE * rate / instance->block) + 1;
     size_t most = (size_t)(SETTLE_MOST * rate / instance->block) + 1;
-    instance->plugin.position = -(int64_t)instance->block; /* before the sound */
+    instance->plugin.position = -(int64_t)instance->block; /* a block before the sound */
     for (size_t i = 0; i < most && quiet < blocks; i++)
         quiet = run(instance, instance->block) ? 0 : quiet + 1;
 }

@@ -151,7 +151,7 @@ static enum status show_chunk_size(struct sound_source *sound, struct stream_hea
     struct stream_chunks found = {0};
     bool is_aiff = strcmp(layout->magic, "FORM") == 0;
     bool is_there = read_to_data(head, layout, &data, &found);
-    if (found.begins_again) /* which is refused later */
+    if (found.begins_again) /* a stream with two headers is refused later */
         return STATUS_OK;
     if (found.is_absurd)
         return fail(CAUSE_DAMAGED, SOUND_IMPOSSIBLE, sound->source.name);
@@ -175,7 +175,8 @@ static enum status show_chunk_size(struct sound_source *sound, struct stream_hea
     return STATUS_OK;
 }
 
-/* The same of a stream that begins so; all that is read of it is read again by sound->io. */
+/* Show libsndfile the size of a stream that begins with `start`. sound->io reads again all bytes
+ * that this reads. */
 static enum status show_stream_size(struct sound_source *sound, const unsigned char start[12])
 {
     struct stream_head head = {.stream = sound->stream, .bytes = malloc(STREAM_HEAD), .size = 12};

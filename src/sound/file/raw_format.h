@@ -21,7 +21,7 @@ struct raw_format {
 struct raw_layout {
     const struct raw_format *format; /* NULL: unknown, or the file is not raw */
     uint32_t rate;                   /* Hz; 0: unknown */
-    size_t channels;                 /* 0: one */
+    size_t channels;                 /* number of channels; 0: mono */
     uint64_t skip;                   /* bytes before the first sample */
     uint64_t most;                   /* bytes to read; 0: all */
 };

@@ -63,7 +63,7 @@ enum { SOUND_CHUNKS_MAGIC = 12 }; /* first bytes of a file, which tell its kind 
 /* The layout of a file that begins with these bytes. NULL: the file has no such chunks. */
 const struct chunk_layout *sound_chunks_layout(const unsigned char head[SOUND_CHUNKS_MAGIC]);
 
-enum { CHUNK_ID = 16 }; /* four letters and zeros, or a GUID */
+enum { CHUNK_ID = 16 }; /* bytes of a chunk's id: four letters and zeros, or a GUID */
 
 struct sound_chunk {
     unsigned char id[CHUNK_ID];

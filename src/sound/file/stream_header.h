@@ -1,6 +1,6 @@
-/* Headers of sound files that libsndfile does not handle. It does not read WAV streams. It cannot
- * write WAV and AU streams, since it seeks back to write their sizes. It does not report the length
- * that a file's header claims. Samples after a header are read and written as SF_FORMAT_RAW.
+/* Headers of sound files that libsndfile does not handle. libsndfile does not read WAV streams. It
+ * cannot write WAV and AU streams, since it seeks back to write sizes. It does not report the
+ * length that a header claims. Samples after a header are read and written as SF_FORMAT_RAW.
  *
  * A data size of 0, 0xFFFFFFFF or a made-up size (sound_chunks.h) means that samples go on to the
  * end. WAV: RIFF, RIFX, RF64, BW64; PCM of 8 to 32 bits and IEEE float.
@@ -21,14 +21,14 @@
 #define SOUND_IMPOSSIBLE                                                                           \
     "cannot read %s: its header gives no possible rate, number of channels or length"
 
-enum { RATE_MOST = 10000000 }; /* Hz, of any sound */
+enum { RATE_MOST = 10000000 }; /* highest rate of a sound, Hz */
 
 enum { TAG_PCM = 1, TAG_FLOAT = 3, TAG_EXTENSIBLE = 0xFFFE }; /* format tags of WAV */
 
 struct wav_header {
     struct stream_format stream;
     int raw_format; /* libsndfile format of the samples after the header */
-    int64_t frames; /* or FRAMES_UNKNOWN */
+    int64_t frames; /* length of the sound, or FRAMES_UNKNOWN */
     size_t frame_bytes;
     bool is_extensible;
     const struct chunk_layout *layout;

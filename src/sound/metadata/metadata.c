@@ -622,7 +622,7 @@ static enum status adjust_chunk(struct sound_metadata *metadata, size_t index,
                                 const struct metadata_change *change)
 {
     struct metadata_chunk *chunk = &metadata->chunks[index];
-    /* ffmpeg opens no file with such a chunk */
+    /* ffmpeg opens no file with a bext chunk that is too short */
     if (memcmp(chunk->id, "bext", 4) == 0 && chunk->size < BEXT_LEAST) {
         TRY(metadata_lose(metadata, metadata_damaged, "bext"));
         metadata_remove_chunk(metadata, index);

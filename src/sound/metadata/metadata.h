@@ -63,9 +63,9 @@ struct metadata_marker {
     uint32_t id; /* unique in a file */
     uint64_t frame;
     uint64_t length; /* frames of a region; 0: the marker is a point */
-    char *label;     /* or NULL */
-    char *note;      /* or NULL */
-    char *text;      /* text of a region, or NULL */
+    char *label;     /* name of the marker, or NULL */
+    char *note;      /* remark about the marker, or NULL */
+    char *text;      /* text of a region; NULL: none */
     /* region: purpose, country, language, dialect, code page, as in the chunk ltxt */
     uint8_t kind[12];
     uint32_t flags; /* flags of a region in CAF */
@@ -99,7 +99,7 @@ struct sound_metadata {
     size_t moved_count;
     uint64_t bytes;                  /* bytes of metadata read so far */
     size_t texts_read, marker_parts; /* items read so far, also if they were there before */
-    struct metadata_marker surplus;  /* takes what the file says of markers beyond the most */
+    struct metadata_marker surplus;  /* scratch for the texts of markers beyond the most */
     bool cut;                        /* some metadata was not read, as it was too much */
     bool more_follows;               /* metadata follows the samples of a stream (port.h) */
     unsigned without;        /* kinds that must not be written: bits of enum metadata_kind */
