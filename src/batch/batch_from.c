@@ -1,4 +1,5 @@
-/* Lines of manifests of each kind (--from) as jobs, and the outputs as such a manifest.
+/* Converts lines of manifests of each kind (--from) to jobs, and outputs to lines of such a
+ * manifest.
  *
  *   Kaldi    wav.scp: RECORDING PATH
  *            segments: UTTERANCE RECORDING START END [CHANNEL], in seconds; END -1 is the end
@@ -24,10 +25,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A sound that was written. */
+/* Properties of an output that was written. */
 struct lhotse_sound {
     const char *id, *path;
-    uint64_t frames; /* 0: unknown, as are the others then */
+    uint64_t frames; /* 0: all members are unknown */
     uint32_t rate;
     size_t channels;
 };
@@ -39,12 +40,12 @@ enum { CHANNELS_MOST = 1024 };
 static const char BLANKS[] = " \t\r";
 
 struct kaldi_recording {
-    char *id;   /* owned; the path is in the same memory */
-    char *path; /* or a command with | at its end */
+    char *id;   /* owned; `path` is in the same allocation */
+    char *path; /* path, or a command that ends with | */
 };
 
 struct kaldi_recordings {
-    struct kaldi_recording *all; /* sorted by their ids */
+    struct kaldi_recording *all; /* sorted by id */
     size_t count, capacity;
 };
 
@@ -124,7 +125,7 @@ fail:
     return status;
 }
 
-/* The next field, of any length; returns what follows it. */
+/* Get the next field of a line. Returns the text after it. */
 static const char *next_field(const char *text, const char **field, size_t *length)
 {
     *field = text + strspn(text, BLANKS);
@@ -221,7 +222,8 @@ static bool has_channels(const json_t *channels, const json_t *wanted)
     return true;
 }
 
-/* Those of the source that the cut has, in the order in which lhotse loads them. NULL: memory. */
+/* The channels of the source that the cut has, in the order in which lhotse loads them. NULL:
+ * memory. */
 static json_t *channels_of(const json_t *source, const json_t *cut)
 {
     const json_t *all = json_object_get(source, "channels"), *wanted;
@@ -236,7 +238,7 @@ static json_t *channels_of(const json_t *source, const json_t *cut)
     return channels;
 }
 
-/* For --channel: "2" or "1,3". For free(); NULL: memory. */
+/* The channels as text for --channel: "2" or "1,3". The caller frees it. NULL: memory. */
 static char *numbers_of(const json_t *source, const json_t *channels)
 {
     char *numbers = NULL;
@@ -261,7 +263,8 @@ static char *numbers_of(const json_t *source, const json_t *channels)
 
 /* ---- lhotse's cuts: a cut as a job ---- */
 
-/* The source that has all channels of the cut: a recording of an array may have a file for each. */
+/* The source that has all channels of the cut. A recording with several microphones may have a file
+ * for each. */
 static json_t *source_of(const json_t *cut)
 {
     size_t i;
@@ -278,7 +281,7 @@ static json_t *source_of(const json_t *cut)
     return NULL;
 }
 
-/* Whether a cut is not all of its recording. */
+/* Whether a cut is only a part of its recording. */
 static bool is_part(const json_t *cut)
 {
     const json_t *recording = json_object_get(cut, "recording");
@@ -323,7 +326,7 @@ static enum status check(const json_t *cut)
     return STATUS_OK;
 }
 
-/* Releases `channels`. Whether there was memory. */
+/* Set the channels of a job. Releases `channels`. False: memory. */
 static bool set_numbers(const json_t *source, json_t *channels, json_t *job)
 {
     bool are_all =
@@ -337,7 +340,7 @@ static bool set_numbers(const json_t *source, json_t *channels, json_t *job)
     return is_set;
 }
 
-/* NULL: memory. */
+/* The job of a cut. NULL: memory. */
 static json_t *job_of(const json_t *cut)
 {
     const json_t *source = source_of(cut);
@@ -371,7 +374,8 @@ static enum status lhotse_cut_read(const char *line, json_t **job)
 
 /* ---- lhotse's cuts: a cut of an output ---- */
 
-/* The ids of its channels are those of the cut, where there are as many; else 0, 1 and so on. */
+/* Set the ids of the output's channels: the ids of the cut's channels if there are as many, else 0,
+ * 1, ... */
 static void set_channels(json_t *cut, json_t *source, size_t count)
 {
     json_t *recording = json_object_get(cut, "recording"), *supervision;
@@ -419,7 +423,7 @@ static json_t *lhotse_cut_of_sound(const char *line, const struct lhotse_sound *
 
 /* ---- a line of each kind as a job ---- */
 
-/* Releases `object`. */
+/* Write a job as a line of JSON. Releases `object`. */
 static enum status print_job(json_t *object, char **job)
 {
     *job = object ? json_dumps(object, JSON_COMPACT) : NULL;
@@ -437,7 +441,7 @@ static enum status check_command(const struct batch_options *options, const char
                 path);
 }
 
-/* "ID PATH" or "ID COMMAND |". */
+/* Read a line of a wav.scp: "ID PATH" or "ID COMMAND |". */
 static enum status read_recording(const char *line, json_t **job)
 {
     line += strspn(line, " \t");
@@ -469,7 +473,8 @@ static enum status kaldi_to_job(const struct batch_options *options, const char 
     return print_job(object, job);
 }
 
-/* STEM-OFFSET-DURATION.EXT: there may be several parts of a recording. NULL: memory. */
+/* The name STEM-OFFSET-DURATION.EXT for a part of a recording, which may have several. NULL:
+ * memory. */
 static json_t *part_name(const char *path, double offset, double duration)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -477,7 +482,8 @@ static json_t *part_name(const char *path, double offset, double duration)
     return json_sprintf("%.*s-%.3f-%.3f%s", (int)(end - name), name, offset, duration, end);
 }
 
-/* As NeMo loads it: so much from "offset" on, or from the start; all without a "duration". */
+/* Convert a line to a job, as NeMo loads it: from "offset", else from the start, for "duration",
+ * else to the end. */
 static enum status nemo_to_job(const struct batch_options *options, const char *line, char **job)
 {
     json_t *root = json_loads(line, 0, NULL), *object = NULL;
@@ -546,7 +552,7 @@ static json_t *nemo_output(const char *original, const struct batch_job *job,
     return root;
 }
 
-/* NULL: memory. */
+/* The line of the manifest for an output. NULL: memory. */
 static char *output_line(const struct batch_options *options, const struct batch_job *job,
                          const struct batch_entry *entry)
 {
@@ -562,7 +568,7 @@ static char *output_line(const struct batch_options *options, const struct batch
     return line;
 }
 
-/* Of this run, or read from the file of an earlier one. */
+/* Set length, rate and channels of an output: from this run, or read from its file. */
 static void measure_output(const struct batch_job *job, struct batch_entry *entry)
 {
     struct source *source;

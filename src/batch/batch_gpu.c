@@ -14,22 +14,23 @@
 #include <strings.h>
 
 enum {
-    LOOKED_AT = 8,         /* jobs, whose files are opened */
-    NAMES_LOOKED_AT = 128, /* jobs, whose masks are named */
+    LOOKED_AT = 8,         /* jobs whose files are opened for the estimate */
+    NAMES_LOOKED_AT = 128, /* jobs whose masks are counted for the estimate */
     DEVICES_MOST = 64,
-    THREADS_EACH = 3, /* a processor: one computes while others wait for a GPU or a disk */
+    THREADS_EACH = 3, /* threads for each CPU: one computes while others wait for a GPU or a disk */
     THREADS_MORE = 8,
     THREADS_MOST = 1024,
     PROBLEM_BYTES = 1024,
 };
 
 #ifdef HALO_NO_CUDA
-const struct gather_device_kind gather_cuda = {.name = "cuda"}; /* choose_devices refuses it */
+/* this build has no CUDA: choose_devices refuses it */
+const struct gather_device_kind gather_cuda = {.name = "cuda"};
 #endif
 
-/* ---- how much there is to do ---- */
+/* ---- estimate of the work ---- */
 
-/* The format by the name: an output that is not there yet has nothing else. */
+/* Whether a format is compressed, by its name alone, since an output does not exist yet. */
 static bool is_compressed(const char *path)
 {
     static const char *const plain[] = {"wav", "wave", "w64", "rf64", "aif", "aiff", "au", "caf"};
@@ -45,7 +46,8 @@ struct looked_at {
     struct backend_set *set;
 };
 
-/* Adds what a job's sound and masks cost. False: it cannot be looked at. */
+/* Add the cost of a job's sound and masks to the estimate. False: the job's files cannot be read.
+ */
 static bool look_at(struct batch_job *job, void *context)
 {
     const struct looked_at *at = context;
@@ -88,8 +90,8 @@ static bool look_at(struct batch_job *job, void *context)
     return is_known;
 }
 
-/* Up to `most` jobs that are spread over the list. What cannot be looked at says why when it runs.
- */
+/* Visit up to `most` jobs, spread over the list. Errors are ignored: the job reports them when it
+ * runs. */
 static size_t visit_some(const struct batch_options *options, const struct batch_list *list,
                          size_t most, bool (*visit)(struct batch_job *job, void *context),
                          void *context)
@@ -109,11 +111,11 @@ static size_t visit_some(const struct batch_options *options, const struct batch
     return seen;
 }
 
-/* Different files that stages name, among those of some jobs. */
+/* The different files that stages of some jobs name. */
 struct named_files {
     struct job_reader reader;
     struct sum_set set;
-    size_t count; /* with those that are the same */
+    size_t count; /* number of names, including repeated ones */
 };
 
 static enum status note_file(struct job_reader *reader, const char *path, size_t length)
@@ -134,8 +136,8 @@ static bool note_files(struct batch_job *job, void *context)
     return job_reads_find_in(&job->options.chain.stages, &files->reader) == STATUS_OK;
 }
 
-/* How many there are where `named` of them at random have `different`: that of which so many are
- * expected, d = n (1 - exp(-named / n)), by bisection. */
+/* Estimate the number n of files from `named` random names with `different` different files. Solves
+ * different = n (1 - exp(-named / n)) by bisection. */
 static double there_are(double named, double different, double most)
 {
     double low = different, high = most;
@@ -157,7 +159,7 @@ static double masks_of(const struct batch_options *options, const struct batch_l
                : 0;
 }
 
-/* ---- which devices ---- */
+/* ---- choice of devices ---- */
 
 static enum status choose_devices(const struct gather_device_kind *kind,
                                   const struct gpu_devices *wanted, int numbers[DEVICES_MOST],
@@ -190,14 +192,14 @@ static bool may_be_there(const struct gather_device_kind *kind)
     return kind != &gather_cuda || (convolver_cuda.is_usable && machine_may_have_gpu());
 }
 
-/* Most machines have none, of which nobody wants to read. */
+/* Whether there is a device. Prints nothing, since most machines have none. */
 static bool is_there(const struct gather_device_kind *kind)
 {
     return kind != &gather_cuda || convolver_cuda.is_usable();
 }
 
-/* One GPU: more are only used by name. CUDA is asked last: it takes longer to start than small
- * batches. */
+/* Whether one GPU is faster than the CPU. Further GPUs are only used if named. CUDA is started
+ * last, since that takes longer than a small batch. */
 static bool is_faster(const struct batch_options *options, const struct batch_list *list,
                       struct mask_cache *masks, const struct gather_device_kind *kind)
 {
@@ -227,7 +229,7 @@ static enum status check(const struct convolver_settings *convolver)
     return STATUS_OK;
 }
 
-/* Without being named. */
+/* Whether a GPU is chosen although none was named. */
 static bool is_chosen(const struct batch_options *options, const struct batch_list *list,
                       struct mask_cache *masks, const struct gather_device_kind *kind)
 {
@@ -278,9 +280,9 @@ void batch_gpu_settle(const struct gather *gather, struct render_options *option
     bool may = strcmp(backend, "auto") == 0 || strcmp(backend, "cuda") == 0;
     bool gathers = gather && may && !options->chain.reproducible;
     convolver->service = gathers ? gather_service(gather) : NULL;
-    convolver->gpu = (struct gpu_settings){0}; /* the gather has them */
+    convolver->gpu = (struct gpu_settings){0}; /* the gather has these settings */
     if (may)
-        convolver->backend = "cpu"; /* of what the GPUs do not take */
+        convolver->backend = "cpu"; /* for stages that the GPUs do not compute */
 }
 
 json_t *batch_gpu_report(struct gather *gather)

@@ -1,8 +1,8 @@
-/* The GPUs of a batch: whether it takes them, and what became of them.
+/* The GPUs of a batch: decides whether the batch uses them, and reports on them at the end.
  *
- * With --backend auto they are taken where they are faster by more than the estimates' error: the
- * first jobs say how long sounds and masks are; decoding and encoding take their time on the
- * processors either way. Threads: the control thread. */
+ * With --backend auto the batch uses GPUs if they are faster by more than the error of the
+ * estimates. The estimates take the length of sounds and masks from the first jobs; decoding and
+ * encoding run on the CPU in both cases. Threads: the control thread. */
 #ifndef HALO_BATCH_GPU_H
 #define HALO_BATCH_GPU_H
 
@@ -11,19 +11,21 @@
 
 #include <jansson.h>
 
-/* *gather NULL: the batch stays on the CPU. Errors: GPUs that were asked for and are not there;
- * options that do not go together (usage). */
+/* Decide whether to use the GPUs. *gather NULL: the batch stays on the CPU. Errors: requested GPUs
+ * are missing; options that contradict each other (usage). */
 MUST_CHECK enum status batch_gpu_choose(const struct batch_options *options,
                                         const struct batch_list *list, struct mask_cache *masks,
                                         struct gather **gather);
 
-/* Threads that keep them busy: some of them wait. `threads`: as asked for; 0: not. */
+/* The number of threads that keeps the GPUs busy while some threads wait. `threads`: the number
+ * that the user requested; 0: none. */
 size_t batch_gpu_threads(size_t threads);
 
-/* Choose for one job: the GPUs, or the CPU as everywhere else. */
+/* Let one job use the GPUs, or the CPU if `gather` is NULL or its options need the CPU. */
 void batch_gpu_settle(const struct gather *gather, struct render_options *options);
 
-/* A new array with a row for each device; NULL: none. Prints what was lost. */
+/* A new array with a row for each device; NULL: no devices. Prints a message about devices that
+ * were lost. */
 json_t *batch_gpu_report(struct gather *gather);
 
 #endif

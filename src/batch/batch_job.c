@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- what a line says of a job's name ---- */
+/* ---- id, input and output in a line ---- */
 
-/* NULL is passed on: no such text. */
+/* In these functions NULL means a text that was not found, and is passed on. */
 static const char *skip_space(const char *at)
 {
     while (at && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'))
@@ -29,8 +29,8 @@ static const char *skip(const char *at, char wanted)
     return at && *at == wanted ? at + 1 : NULL;
 }
 
-/* From behind the quote that opens a text to behind the one that closes it, before which the
- * backslashes are pairs. */
+/* Skip a text, from after its opening quote to after its closing quote, which has an even number of
+ * backslashes before it. */
 static const char *skip_text(const char *text)
 {
     for (const char *quote = text; (quote = strchr(quote, '"')); quote++) {
@@ -43,7 +43,7 @@ static const char *skip_text(const char *text)
     return NULL;
 }
 
-/* Passes a list or an object, from its first bracket to behind its last. */
+/* Skip a list or an object, from its first bracket to after its last. */
 static const char *skip_nested(const char *at)
 {
     size_t depth = 0;
@@ -65,7 +65,7 @@ static const char *skip_value(const char *at)
     return length > 0 ? at + length : NULL;
 }
 
-/* What is in the line as it is meant: ASCII from the space on, and no escape. */
+/* Whether a text is the same in the line and after parsing: printable ASCII without escapes. */
 static bool is_plain(const struct job_text *text)
 {
     unsigned odd = 0;
@@ -76,8 +76,8 @@ static bool is_plain(const struct job_text *text)
     return text->length > 0 && !odd;
 }
 
-/* As output_within() leaves it: without empty words and those that begin with a dot, some of which
- * are no names. */
+/* Whether output_within() would leave a path as it is: it has no empty part, and no part that
+ * begins with a dot. */
 static bool is_tidy(const struct job_text *path)
 {
     char before = '/';
@@ -89,7 +89,7 @@ static bool is_tidy(const struct job_text *path)
     return tidy && before != '/';
 }
 
-/* Behind the quote of a member's name; *name is empty where it has an escape. */
+/* Read a member's name, from after its quote. *name is empty if it has an escape. */
 static const char *read_name(const char *at, struct job_text *name)
 {
     const char *end = skip_text(at);
@@ -111,7 +111,7 @@ static struct job_text *member_of(struct job_line *job, const struct job_text *n
                                    : NULL;
 }
 
-/* NULL: it is not one of these, or is one again. */
+/* Read the value of a member. NULL: a wanted member is no text, or occurs twice. */
 static const char *read_member(const char *at, struct job_line *job)
 {
     struct job_text name;
@@ -128,7 +128,7 @@ static const char *read_member(const char *at, struct job_line *job)
     return is_plain(member) ? end : NULL;
 }
 
-/* False: the line is no object, or not an ordinary one. */
+/* Scan a line. False: it is no object, or no ordinary one. */
 static bool scan(const char *line, struct job_line *job)
 {
     *job = (struct job_line){0};
@@ -153,7 +153,7 @@ bool job_line_scan_done(const char *line, struct job_line *job)
     return scan(line, job) && job->id.text && job->out.text;
 }
 
-/* Options of halo render that are no job's own. */
+/* Options of halo render that a job cannot have. */
 static const char *const not_of_a_job[] = {
     "output",   "threads",    "devices",      "out-dir", "name", "replay", "kernel",
     "gpu-mode", "save-chain", "collect",      "force",   "json", "quiet",  "verbose",
@@ -174,7 +174,7 @@ uint64_t batch_id_sum(const char *id)
     return cache_file_sum(CACHE_FILE_SUM, id, strlen(id));
 }
 
-/* ---- who it is ---- */
+/* ---- id and output of a job ---- */
 
 char *batch_name_pattern(const char *pattern, const char *id)
 {
@@ -186,7 +186,7 @@ char *batch_name_pattern(const char *pattern, const char *id)
                                                                                            : text;
 }
 
-/* A name for an output without one. */
+/* Name the output of a job without "out". */
 static enum status name_output(const struct batch_options *defaults, struct batch_job *job)
 {
     char *pattern = batch_name_pattern(
@@ -228,7 +228,7 @@ enum status batch_job_identify(const struct batch_options *defaults, const char 
     job->options.input = text_of(job->root, "in");
     if (!job->options.input || !*job->options.input)
         return fail(CAUSE_USAGE, "a job is an object with \"in\", the path of a sound file");
-    if (out) /* as it is, but for a folder above */
+    if (out) /* the name stays as it is, unless it leads out of the folder */
         TRY(output_within(defaults->render.out_dir, out, &job->output));
     else
         TRY(name_output(defaults, job));
@@ -254,9 +254,9 @@ void batch_job_free(struct batch_job *job)
     *job = (struct batch_job){0};
 }
 
-/* ---- its options ---- */
+/* ---- options of a job ---- */
 
-/* A value as the command line would have it; owned by the job. NULL: memory. */
+/* A value as text for the command line, owned by the job. NULL: memory. */
 static const char *value_text(struct batch_job *job, const json_t *value)
 {
     char *text = NULL;
@@ -326,9 +326,10 @@ bool batch_job_has_stages(const json_t *root)
     return has;
 }
 
-/* ---- its digest ---- */
+/* ---- digest of a job ---- */
 
-/* What decides about the metadata, and whether there is an output: a file of tags as it is now. */
+/* Print the options that decide about metadata and whether there is an output. Includes the state
+ * of a file of tags. */
 static void print_conditions(const struct render_options *options, FILE *text)
 {
     const char *metadata = options->metadata;
@@ -338,7 +339,7 @@ static void print_conditions(const struct render_options *options, FILE *text)
         stage_files_print_one(metadata, text);
 }
 
-/* Everything that changes the sound or its file. */
+/* Print all options that change the sound or its file. */
 static enum status print_options(const struct render_options *options, FILE *text)
 {
     const struct stage_settings *settings = &options->chain.settings;
@@ -369,7 +370,7 @@ static enum status print_all(const struct batch_job *job, FILE *text)
 {
     struct stat about;
     if (stat(job->options.input, &about) != 0)
-        about = (struct stat){0}; /* the render says why it cannot be read */
+        about = (struct stat){0}; /* the render reports why the file cannot be read */
     fprintf(text, "halo %s\n%s\n%s\n%s\n%jd %jd.%09ld\n", HALO_VERSION, job->id, job->name,
             job->options.input, (intmax_t)about.st_size, (intmax_t)about.st_mtim.tv_sec,
             about.st_mtim.tv_nsec);
@@ -395,9 +396,10 @@ static enum status make_digest(struct batch_job *job)
     return status;
 }
 
-/* ---- its input ---- */
+/* ---- input of a job ---- */
 
-/* A job may be done again, or by another run, and nothing ends its wait for a pipe's other end. */
+/* Refuse pipes as inputs: a job may be repeated, or done by another run, and would wait for the
+ * pipe without end. */
 static enum status check_input(const char *input)
 {
     if (strcmp(input, "-") == 0)
@@ -405,9 +407,9 @@ static enum status check_input(const char *input)
     return files_read_refuse_waits(input);
 }
 
-/* ---- all of it ---- */
+/* ---- preparing a job ---- */
 
-/* A job's own, as a number or as text, as --seed takes it. */
+/* Take a job's own seed, a number or a text, as for --seed. */
 static enum status check_seed(const struct batch_options *defaults, struct batch_job *job)
 {
     const json_t *own = json_object_get(job->root, "seed");
@@ -424,7 +426,8 @@ static enum status check_seed(const struct batch_options *defaults, struct batch
     return STATUS_OK;
 }
 
-/* By the job's id and its seed, or that of all, whatever else is in the list of jobs. */
+/* The mask of a job. It depends only on the job's id and its seed, or the seed of the batch, not on
+ * other jobs. */
 static const char *choose_mask(const struct batch_options *defaults, const struct batch_job *job)
 {
     char text[32];
@@ -460,7 +463,8 @@ enum status batch_job_prepare(const struct batch_options *defaults, struct batch
     if (strcmp(job->options.chain.settings.convolver.backend, "cuda") == 0 &&
         strcmp(defaults->render.chain.settings.convolver.backend, "cuda") != 0)
         return fail(CAUSE_USAGE, "\"backend\": \"cuda\" is for the whole batch: --backend cuda");
-    job->options.output = job->output; /* whatever a member was, it stays in the folder */
+    /* the output stays in the folder, whatever the job's members are */
+    job->options.output = job->output;
     TRY(render_options_check_job(&job->options));
     TRY(check_input(input));
     return make_digest(job);

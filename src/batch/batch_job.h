@@ -1,12 +1,11 @@
 /* A job of a batch: a line of JSON, as options of a render.
  *
- *   {"id": "utt1-r7", "in": "utt1.flac", "out": "r7/utt1.flac", "mask": "r7.wav,gain=-3", "tail":
- * "none"}
+ *   {"id": "u1-r7", "in": "u1.flac", "out": "r7/u1.flac", "mask": "r7.wav,gain=-3", "tail": "none"}
  *
- * Each other member is an option of halo render: a text, a number, true, or a list of them. Stages
- * stand in the order of the members, or in "stages": [{"mask": "r7.wav"}, {"gain": -3}], and
- * replace those of the command line. Paths of inputs and masks are seen from the working folder,
- * those of outputs from --out-dir. Threads: any.
+ * All other members are options of halo render: a text, a number, true, or a list of these. Stages
+ * are in the order of the members, or in "stages": [{"mask": "r7.wav"}, {"gain": -3}]. They replace
+ * the stages of the command line. Paths of inputs and masks are relative to the working folder,
+ * paths of outputs to --out-dir. Threads: any.
  */
 #ifndef HALO_BATCH_JOB_H
 #define HALO_BATCH_JOB_H
@@ -18,31 +17,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BATCH_DIGEST = 33 }; /* digits of a digest, and the 0 */
+enum { BATCH_DIGEST = 33 }; /* digits of a digest, and the zero at its end */
 
 struct batch_job {
     json_t *root; /* owns the texts of the options */
     const char *id;
-    const char *name; /* of the output, within the folder of all */
-    char *output;     /* its path */
-    char **texts;     /* of numbers */
+    const char *name; /* path of the output within the folder of outputs */
+    char *output;     /* path of the output */
+    char **texts;     /* numbers of the line as text, for `options`; owned */
     size_t text_count;
     struct render_options options;
-    uint64_t seed;             /* its own, or that of all */
-    char digest[BATCH_DIGEST]; /* of all that the output depends on, as it is now */
+    uint64_t seed;             /* seed of the job, or of the batch */
+    char digest[BATCH_DIGEST]; /* digest of everything that the output depends on, as it is now */
 };
 
-/* What identifies a job without preparing it: the members of its line, which `root` owns. Errors
- * (usage): no JSON object, no input, no name. */
+/* Set id, name and output from the line of a job, without preparing it; `root` owns the texts.
+ * Errors (usage): no JSON object, no input, no name. */
 MUST_CHECK enum status batch_job_identify(const struct batch_options *defaults, const char *line,
                                           struct batch_job *job);
 
-/* Its options, and its digest. Errors (usage): options; an input that is not there. */
+/* Set the options and the digest of an identified job. Errors (usage): wrong options; the input is
+ * missing. */
 MUST_CHECK enum status batch_job_prepare(const struct batch_options *defaults,
                                          struct batch_job *job);
 void batch_job_free(struct batch_job *job);
 
-/* Whether a job has stages of its own, in place of those of the command line. */
+/* Whether a job has stages of its own, which replace the stages of the command line. */
 bool batch_job_has_stages(const json_t *root);
 
 /* Whether a path leads into the folder of a journal, of this batch or another one. */
@@ -50,15 +50,16 @@ bool batch_is_journal(const char *path);
 
 uint64_t batch_id_sum(const char *id);
 
-/* The pattern (output_names.h) in which {id} is the job's, for free(). NULL: memory. */
+/* Replace {id} in a pattern (output_names.h) by the id of a job. The caller frees the result. NULL:
+ * memory. */
 char *batch_name_pattern(const char *pattern, const char *id);
 
-/* ---- what a line says of its job's name, found without parsing all of the line ---- */
+/* ---- id, input and output of a line, found without parsing all of the line ---- */
 
-/* A shard reads the lines of all others as well. Only ordinary lines are accepted: an object with
- * the members "id", "in" and "out" once each, texts of ASCII without escapes, "out" a tidy path. Of
- * such a line a JSON parser has the same three texts, or finds a fault in the rest of it, which is
- * not looked for here. */
+/* This is fast, since a shard also reads the lines of all other shards. Only ordinary lines are
+ * accepted: an object with "id", "in" and "out" once each, ASCII texts without escapes, "out" a
+ * tidy path. A JSON parser finds the same three texts in such a line, or a fault in the rest of the
+ * line, which this scan does not check. */
 
 /* A text within the line, not ended by a 0. */
 struct job_text {
@@ -70,10 +71,10 @@ struct job_line {
     struct job_text id, in, out;
 };
 
-/* False: it is to be parsed. */
+/* Find the texts in a line. False: the line must be parsed as JSON. */
 bool job_line_scan(const char *line, struct job_line *job);
 
-/* The same of a journal's line (batch_journal.h), of which "id" and "out" are wanted. */
+/* Find "id" and "out" in a line of a journal (batch_journal.h). False as above. */
 bool job_line_scan_done(const char *line, struct job_line *job);
 
 #endif

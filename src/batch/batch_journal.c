@@ -30,20 +30,20 @@ struct journal_file {
 };
 
 struct batch_journal {
-    char *place;     /* DIR/.halo-batch */
-    int locks, file; /* this shard's */
-    char name[80];   /* of the file */
+    char *place;     /* path of DIR/.halo-batch */
+    int locks, file; /* descriptors: the file of locks, and the file of this shard */
+    char name[80];   /* name of this shard's file */
     const struct batch_shard *shard;
     const struct sum_set *outputs;
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* guards all members below */
     pthread_cond_t synced_more;
-    struct done_table last;      /* what became of each job: with no bytes, it failed */
-    struct done_table files;     /* of all outputs there were, each by file_sum */
-    off_t seen;                  /* of the file */
-    struct journal_file *others; /* of other shards */
+    struct done_table last;      /* last result of each job; 0 bytes: it failed */
+    struct done_table files;     /* all outputs that were ever written, by file_sum() */
+    off_t seen;                  /* bytes of this shard's file that were read */
+    struct journal_file *others; /* files of other shards */
     size_t other_count;
-    int64_t latest;           /* at_ms of all lines */
-    uint64_t written, synced; /* lines of ours */
+    int64_t latest;           /* largest at_ms of all lines */
+    uint64_t written, synced; /* number of lines of this run that were written, and synced */
     bool syncing;
     int sync_error;
 };
@@ -69,10 +69,10 @@ static uint64_t file_sum(const char *name, const struct done_entry *file)
     return cache_file_sum(batch_id_sum(name), text, strlen(text));
 }
 
-/* Without memory a job is made again. */
+/* Learn a line. If memory runs out, the line is ignored, and its job is done again. */
 static void learn_line(struct batch_journal *journal, const json_t *line)
 {
-    const int64_t AT_MOST = INT64_MAX / 2; /* a damaged line may have any number */
+    const int64_t AT_MOST = INT64_MAX / 2; /* bound, since a damaged line may have any number */
     const char *id = json_string_value(json_object_get(line, "id"));
     const char *digest = json_string_value(json_object_get(line, "digest"));
     const char *out = json_string_value(json_object_get(line, "out"));
@@ -96,12 +96,12 @@ static void learn_line(struct batch_journal *journal, const json_t *line)
         done_table_add(&journal->files, &entry);
 }
 
-/* What lines are read for. */
+/* How to read lines, and which. */
 struct line_reader {
     void (*found)(void *context, const json_t *line);
     void *context;
-    const struct batch_shard *shard; /* whose lines are wanted; NULL: all are */
-    const struct sum_set *outputs;   /* and those about these names */
+    const struct batch_shard *shard; /* shard whose lines are wanted; NULL: all */
+    const struct sum_set *outputs;   /* lines about these names are wanted, too */
 };
 
 static bool is_wanted(const struct line_reader *reader, const char *line)
@@ -122,7 +122,7 @@ static void read_line(const struct line_reader *reader, const char *text, size_t
     json_decref(line);
 }
 
-/* Whole lines from *at on, which is moved behind them. */
+/* Read complete lines from *at on, and move *at after them. */
 static int read_lines(int file, off_t *at, const struct line_reader *reader)
 {
     char *buffer = malloc(READ_BYTES);
@@ -135,8 +135,8 @@ static int read_lines(int file, off_t *at, const struct line_reader *reader)
             from = end + 1;
         }
         if (from == buffer && got < READ_BYTES)
-            break;                                   /* cut off, or being written */
-        *at += from == buffer ? got : from - buffer; /* a line as long as the buffer is none */
+            break;                                   /* the line is incomplete, or being written */
+        *at += from == buffer ? got : from - buffer; /* a line as long as the buffer is invalid */
     }
     free(buffer);
     return buffer && got >= 0 ? 0 : errno;
@@ -153,7 +153,7 @@ static bool is_journal(const char *name)
     return name[0] != '.' && length > ending && strcmp(name + length - ending, JOURNAL_ENDING) == 0;
 }
 
-/* Where to go on in a file of the journal's folder; NULL: no memory. */
+/* The offset up to which a file of the journal's folder was read. NULL: no memory. */
 static off_t *seen_of(struct batch_journal *journal, const char *name)
 {
     if (strcmp(name, journal->name) == 0)
@@ -171,7 +171,8 @@ static off_t *seen_of(struct batch_journal *journal, const char *name)
     return &larger[journal->other_count++].seen;
 }
 
-/* All of each file, or for a journal what it has not seen of it. Errors are errnos. */
+/* Read all files of a folder. With a journal, only bytes that it has not read yet. Returns 0 or an
+ * errno. */
 static int read_folder(const char *place, struct batch_journal *journal,
                        const struct line_reader *reader)
 {
@@ -217,7 +218,8 @@ void batch_journal_refresh(struct batch_journal *journal)
     pthread_mutex_unlock(&journal->lock);
 }
 
-/* What all runs have added, of the jobs of this one. The lock is held. 0 or an errno. */
+/* Read lines that other runs have added about jobs of this run. The lock is held. Returns 0 or an
+ * errno. */
 static int read_others(struct batch_journal *journal)
 {
     const struct line_reader reader = {learn_into, journal, journal->shard, journal->outputs};
@@ -226,7 +228,7 @@ static int read_others(struct batch_journal *journal)
 
 /* ---- opening ---- */
 
-/* A line that a killed run cut off is ended. */
+/* If a killed run left an incomplete last line, end it. */
 static void end_last_line(int file)
 {
     struct stat about;
@@ -308,10 +310,11 @@ void batch_journal_close(struct batch_journal *journal)
     free(journal);
 }
 
-/* ---- what is done ---- */
+/* ---- states of jobs ---- */
 
-/* A run that was killed may have left an earlier output than the journal's last: any will do. What
- * nobody is known to have written may be of a run of other shards, which began after this one. */
+/* Any output that the journal knows counts, not only the last: a killed run may have left an
+ * earlier one. An unknown output may be from a run of other shards that began later, so their new
+ * lines are read. */
 enum batch_state batch_journal_state(struct batch_journal *journal, const struct batch_job *job)
 {
     struct stat about;
@@ -332,17 +335,17 @@ enum batch_state batch_journal_state(struct batch_journal *journal, const struct
     return strcmp(file.digest, job->digest) == 0 ? BATCH_DONE : BATCH_CHANGED;
 }
 
-/* ---- claims: locks of open files, which end with the last of their descriptors ---- */
+/* ---- claims: locks of open files, which end when the last descriptor is closed ---- */
 
 static bool lock_byte(const struct batch_journal *journal, const char *digest, short type)
 {
     char first[16];
-    snprintf(first, sizeof first, "%.15s", digest); /* 60 bits: an offset */
+    snprintf(first, sizeof first, "%.15s", digest); /* 60 bits, used as an offset */
     struct flock range = {.l_type = type,
                           .l_whence = SEEK_SET,
                           .l_start = (off_t)strtoull(first, NULL, 16),
                           .l_len = 1};
-    /* Where the file system has no locks, runs are only kept from each other by their shards. */
+    /* If the file system has no locks, each claim succeeds, and only shards keep runs apart. */
     return fcntl(journal->locks, F_OFD_SETLK, &range) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
@@ -361,7 +364,7 @@ static bool is_left(void *context, const char *mark)
     return batch_journal_claim(context, mark);
 }
 
-/* The claims last until all are removed. */
+/* Claims are kept until all files are removed. */
 void batch_journal_sweep(struct batch_journal *journal, const char *folder)
 {
     struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
@@ -371,7 +374,8 @@ void batch_journal_sweep(struct batch_journal *journal, const char *folder)
 
 /* ---- writing ---- */
 
-/* Where it follows what has been read, no other run has written since, and it need not be read. */
+/* If the own line directly follows the bytes read, no other run has written since, and the line
+ * need not be read. */
 static void skip_own(struct batch_journal *journal, off_t length)
 {
     off_t end = lseek(journal->file, 0, SEEK_CUR);
@@ -379,8 +383,8 @@ static void skip_own(struct batch_journal *journal, off_t length)
         journal->seen = end;
 }
 
-/* In one call, so that the lines of two runs do not mix; takes the line. The lock is held. 0 or an
- * errno. */
+/* Write a line in one call, so that lines of two runs do not mix. Releases the line. The lock is
+ * held. Returns 0 or an errno. */
 static int write_line(struct batch_journal *journal, json_t *line)
 {
     char *text = json_line(line, JSON_COMPACT), *ended = NULL;
@@ -390,7 +394,7 @@ static int write_line(struct batch_journal *journal, json_t *line)
         return ENOMEM;
     ssize_t written = write(journal->file, ended, (size_t)length);
     int error = written == length ? 0 : written < 0 ? errno : ENOSPC;
-    if (written > 0 && error) /* so that it is no part of the next line */
+    if (written > 0 && error) /* ends the partial line, so that it is no part of the next */
         (void)!write(journal->file, "\n", 1);
     free(ended);
     if (!error)
@@ -398,7 +402,8 @@ static int write_line(struct batch_journal *journal, json_t *line)
     return error;
 }
 
-/* One thread syncs for all that have written meanwhile. The lock is held. 0 or an errno. */
+/* Wait until line number `mine` is synced. One thread syncs for all that have written meanwhile.
+ * The lock is held. Returns 0 or an errno. */
 static int sync_until(struct batch_journal *journal, uint64_t mine)
 {
     while (journal->synced < mine && !journal->sync_error) {
@@ -419,8 +424,8 @@ static int sync_until(struct batch_journal *journal, uint64_t mine)
     return journal->sync_error;
 }
 
-/* Later than all lines that are known, whatever the clock says: of two lines about a job the later
- * one counts. The lock is held. */
+/* A time for the next line, later than all known lines even if the clock went back, since the later
+ * of two lines about a job counts. The lock is held. */
 static int64_t next_ms(struct batch_journal *journal)
 {
     struct timespec now;
@@ -430,7 +435,7 @@ static int64_t next_ms(struct batch_journal *journal)
     return journal->latest;
 }
 
-/* The lock is held. 0 or an errno. */
+/* Write the line of an output. The lock is held. Returns 0 or an errno. */
 static int write_done(struct batch_journal *journal, const struct batch_job *job,
                       const struct stat *about)
 {

@@ -17,7 +17,7 @@
 
 enum { SHARDS_MOST = 1000000 };
 
-/* `*value` stays where a scheduler's variable is not there, or empty. */
+/* Read a scheduler's variable. If it is missing or empty, *value stays. */
 static enum status read_variable(const char *key, size_t *value)
 {
     char name[40];
@@ -26,8 +26,8 @@ static enum status read_variable(const char *key, size_t *value)
     return text && *text ? options_parse_number(key, text, 0, UINT32_MAX, value) : STATUS_OK;
 }
 
-/* The tasks of an array in order, all of which must have been submitted: of a part of them nobody
- * knows whether they count from 0 or from 1. */
+/* Find the shard of a task of a Slurm array. All tasks must be submitted: with a part, it is
+ * unknown whether they count from 0 or from 1. */
 static enum status ask_slurm(size_t task, struct batch_shard *shard)
 {
     size_t first = SIZE_MAX, last = SIZE_MAX, step = 1, count = 0;
@@ -68,7 +68,7 @@ static enum status ask_kubernetes(size_t index, struct batch_shard *shard)
     return STATUS_OK;
 }
 
-/* Number and count. `*variable` is NULL where there is no scheduler. */
+/* Get number and count from a scheduler. *variable is NULL if there is none. */
 static enum status ask_scheduler(struct batch_shard *shard, const char **variable)
 {
     size_t task = SIZE_MAX, index = SIZE_MAX;
@@ -118,7 +118,7 @@ enum status batch_shard_choose(const char *text, struct batch_shard *shard)
     return STATUS_OK;
 }
 
-/* The sum's low bits depend on few bits of the id: mixed, as by MurmurHash3's finaliser. */
+/* The sum is mixed by MurmurHash3's finaliser, since its low bits depend on few bits of the id. */
 bool batch_shard_has(const struct batch_shard *shard, uint64_t id_sum)
 {
     uint64_t mixed = id_sum;
@@ -159,7 +159,7 @@ static enum status job_reads_find_for(const char *option, const char *value,
     return status;
 }
 
-/* One value, or a list of them. */
+/* Find the files in a value, or in each value of a list. */
 static enum status find_in_member(const char *name, const json_t *value, struct job_reader *reader)
 {
     size_t i;
@@ -198,37 +198,36 @@ enum status job_reads_find_in(const struct stage_list *stages, struct job_reader
 
 /* ---- the list ---- */
 
-/* Where a file is: its folder, and its name in it. The last one is likely to have the next file as
- * well. */
+/* The last folder that was looked up. It is likely to have the next file as well. */
 struct batch_folder {
     char *path;
-    uint64_t sum; /* 0: not known */
+    uint64_t sum; /* sum that identifies the folder; 0: unknown */
 };
 
 #define ALL_JOBS SIZE_MAX
 
-/* Two jobs that contradict each other, by their places: lines, or the numbers of files from 1. */
+/* Two jobs that contradict each other, by their places: numbers of lines or of files, from 1. */
 struct batch_clash {
-    size_t one, other; /* 0: none */
+    size_t one, other; /* 0: there are none */
 };
 
-/* Of all jobs, to find what occurs twice. Files are those of folders, by the folder's number and
+/* Names of all jobs, to find duplicates. Files are identified by the number of their folder and
  * their name in it. */
 struct batch_names {
-    struct job_reader reader; /* of the stages of a job: */
-    size_t place;             /* this one; ALL_JOBS: those of all */
+    struct job_reader reader; /* adds the files that stages read */
+    size_t place;             /* place of the job with the stages; ALL_JOBS: stages of all jobs */
     struct sum_set ids, outputs, input_files, output_files;
-    struct sum_set stage_paths, stage_files;  /* as they are written, and where they are */
-    struct batch_clash same_id, same_output;  /* the first */
-    struct batch_clash replaced, stage_loses; /* what is an output: an input, a stage's file */
+    struct sum_set stage_paths, stage_files;  /* files of stages, by path as written and by place */
+    struct batch_clash same_id, same_output;  /* first clash */
+    struct batch_clash replaced, stage_loses; /* an output is an input, or a stage's file */
     struct batch_folder inputs_at, outputs_at, stages_at;
-    char *path; /* of an output, and its room */
+    char *path; /* buffer for the path of an output */
     size_t path_room;
 };
 
 /* Sums of the names of one job. */
 struct job_sums {
-    uint64_t id, output, input_file, output_file; /* files: 0: not known */
+    uint64_t id, output, input_file, output_file; /* sums of files are 0 if unknown */
 };
 
 static uint64_t text_sum(const struct job_text *text)
@@ -236,7 +235,7 @@ static uint64_t text_sum(const struct job_text *text)
     return cache_file_sum(CACHE_FILE_SUM, text->text, text->length);
 }
 
-/* Of what is not there, as far as it is written in the same way. */
+/* A sum of a path that does not exist. Equal only for paths written in the same way. */
 static uint64_t add_missing(uint64_t sum, const char *path)
 {
     while (*path) {
@@ -249,7 +248,8 @@ static uint64_t add_missing(uint64_t sum, const char *path)
     return sum;
 }
 
-/* Of the folder that is there, which may have others that a job makes. Changes `path`. */
+/* A sum of a folder. Parts that do not exist yet, which a job will create, are added as text.
+ * Changes `path`. */
 static uint64_t sum_of_folder(char *path)
 {
     struct stat about;
@@ -273,7 +273,7 @@ static uint64_t sum_of_folder(char *path)
     return add_missing(sum, path + length);
 }
 
-/* `path` up to `length`, with its last slash. */
+/* The sum of the folder that is `path` up to `length`, including the last slash. */
 static uint64_t folder_sum(struct batch_folder *folder, const char *path, size_t length)
 {
     if (folder->path && strlen(folder->path) == length && memcmp(folder->path, path, length) == 0)
@@ -286,7 +286,7 @@ static uint64_t folder_sum(struct batch_folder *folder, const char *path, size_t
     return folder->sum;
 }
 
-/* 0: not known. */
+/* The sum of a file by folder and name. 0: unknown. */
 static uint64_t place_sum(struct batch_folder *folder, const char *path, size_t length)
 {
     const char *slash = memrchr(path, '/', length);
@@ -335,7 +335,7 @@ static enum status add_stage_file(struct job_reader *reader, const char *path, s
     return sum_set_add(&names->stage_files, sum, names->place, &earlier);
 }
 
-/* What the jobs read that have no stages of their own. */
+/* Add the files that jobs without stages of their own read. */
 static enum status add_stages_of_all(struct batch_names *names, const struct batch_options *options)
 {
     names->place = ALL_JOBS;
@@ -357,7 +357,7 @@ static enum status add_names(struct batch_names *names, const struct batch_job *
     return job_reads_find(job->root, &names->reader);
 }
 
-/* In names->path; its length, or 0: no memory. */
+/* Write the path of an output into names->path. Returns its length; 0: no memory. */
 static size_t make_path(struct batch_names *names, const char *folder, const struct job_text *out)
 {
     size_t length = strlen(folder), ends = length > 0 && folder[length - 1] == '/';
@@ -375,7 +375,7 @@ static size_t make_path(struct batch_names *names, const char *folder, const str
     return whole;
 }
 
-/* The same of a line that need not be parsed. */
+/* Add the names of a line that was scanned, not parsed. */
 static enum status add_scanned(struct batch_names *names, const char *folder,
                                const struct job_line *job, uint64_t id, size_t place)
 {
@@ -414,7 +414,7 @@ static const char *name_place(char whose[WHOSE_BYTES], const char *unit, size_t 
     return whose;
 }
 
-/* A report replaces the one of an earlier run, and nothing else. unit: see check_names. */
+/* Check that the report replaces no input, output or file of a stage. unit: see check_names. */
 static enum status check_report(const struct batch_names *names, const char *unit,
                                 const char *report)
 {
@@ -441,7 +441,7 @@ static enum status check_report(const struct batch_names *names, const char *uni
                 report, input > 0 ? "input" : "output", unit, input > 0 ? input : output);
 }
 
-/* unit: "line" or "file". */
+/* Report the first clash. unit: "line" or "file". */
 static enum status check_names(const struct batch_names *names, const char *unit)
 {
     const struct batch_clash *output = &names->same_output, *id = &names->same_id;
@@ -486,7 +486,7 @@ static enum status add_entry(struct batch_list *list, char *line, const char *or
     return STATUS_OK;
 }
 
-/* Takes `line` over, also on failure. flaw: see struct batch_entry. */
+/* Add a job. The list owns `line`, also on failure. flaw: see struct batch_entry. */
 static enum status add_job(const struct batch_options *options, const struct batch_shard *shard,
                            char *line, const char *original, const char *flaw, size_t place,
                            struct batch_names *names, struct batch_list *list)
@@ -521,7 +521,7 @@ static enum status add_line(const struct batch_options *options, const struct ba
                    names, list);
 }
 
-/* Whether a line is another shard's, whose names are all that this one needs. */
+/* Whether a line belongs to another shard; only its names are needed then. */
 static bool is_of_others(const struct batch_options *options, const struct batch_shard *shard,
                          const char *line, struct job_line *job, uint64_t *id)
 {
@@ -563,7 +563,7 @@ static enum status read_list(const struct batch_options *options, const struct b
     return status;
 }
 
-/* Which a job, being JSON, has to be. */
+/* Whether a text is UTF-8, which JSON requires. */
 static bool is_utf8(const char *text)
 {
     for (size_t length; *text; text += length)
@@ -580,7 +580,7 @@ struct found_files {
     size_t count;
 };
 
-/* The output of a file `within` a folder, in the folder of outputs. */
+/* Name the output of a file, by its path `within` a folder. */
 static enum status name_found(const struct batch_options *options, const char *within, char **out)
 {
     const struct render_options *render = &options->render;
@@ -589,7 +589,7 @@ static enum status name_found(const struct batch_options *options, const char *w
     enum status status = STATUS_OK;
     if (!pattern)
         status = fail_memory("jobs");
-    else if (has_place) /* its id has its sub-folder */
+    else if (has_place) /* the id has the sub-folder */
         status = output_name(render->out_dir, pattern, within, 0, 1, out);
     else
         status = output_name_within(render->out_dir, pattern, within, 0, 1, out);
@@ -602,7 +602,7 @@ static enum status name_found(const struct batch_options *options, const char *w
     return status;
 }
 
-/* Its path `within` a folder is its id. */
+/* Add a job for a file. Its path `within` the folder is the id. */
 static enum status add_file(void *context, const char *path, const char *within)
 {
     struct found_files *files = context;
@@ -647,7 +647,7 @@ static enum status read_glob(const struct batch_options *options, const struct b
     return status;
 }
 
-/* The last word of each line. */
+/* Read the list of masks: the last word of each line. */
 static enum status read_masks(struct batch_options *options)
 {
     struct lines_read *lines;

@@ -1,5 +1,5 @@
-/* The jobs of a batch: read, checked for names that occur twice, and those of a shard kept.
- * Threads: the control thread; then read by many. */
+/* The jobs of a batch. All are read and checked for names that occur twice; only the jobs of this
+ * run's shard are kept. Threads: the control thread; then read by many. */
 #ifndef HALO_BATCH_LIST_H
 #define HALO_BATCH_LIST_H
 
@@ -11,23 +11,23 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* Which jobs of a list a run does: those whose id has the number K of N. The ids alone decide, so
- * that shards stay the same when the list grows or is sorted. */
+/* The part of a list that a run works at: jobs whose id falls into shard K of N. Only the id
+ * decides, so a job stays in its shard if the list grows or is sorted. */
 struct batch_shard {
-    size_t number, count; /* 1 to count */
+    size_t number, count; /* number: 1 to count */
 };
 
-/* `text` is K/N, or N, or NULL: what is not said comes from a scheduler's environment, and is
- * noted: SLURM_ARRAY_TASK_ID with its _MIN, _MAX, _STEP and _COUNT, or JOB_COMPLETION_INDEX, which
- * knows no N. Without any, the only shard. Errors (usage): no such shard; N is missing; variables
- * that are no numbers or contradict each other, an array of which a part was submitted. */
+/* Choose the shard. `text` is K/N, N or NULL. A missing K or N is taken from a scheduler's
+ * environment, with a note: SLURM_ARRAY_TASK_ID with its _MIN, _MAX, _STEP and _COUNT, or
+ * JOB_COMPLETION_INDEX, which gives no N. Without any of these, the shard is 1 of 1. Errors
+ * (usage): no such shard; N is missing; variables that are no numbers or contradict each other;
+ * only a part of an array was submitted. */
 MUST_CHECK enum status batch_shard_choose(const char *text, struct batch_shard *shard);
 
 bool batch_shard_has(const struct batch_shard *shard, uint64_t id_sum);
 
-/* What is called with each file that the stages of a job read, as far as its line names them:
- * masks, noise, chains, states of plugins; not what these name in turn. The path has no 0 at its
- * end. */
+/* Receives each file that a job's line names for its stages: masks, noise, chains, states of
+ * plugins. Files that these files name are not included. The path has no zero at its end. */
 struct job_reader {
     enum status (*found)(struct job_reader *reader, const char *path, size_t length);
 };
@@ -39,11 +39,12 @@ MUST_CHECK enum status job_reads_find_in(const struct stage_list *stages,
 enum batch_result { BATCH_LEFT, BATCH_MADE, BATCH_KEPT, BATCH_FAILED };
 
 struct batch_entry {
-    char *line;       /* a job, as JSON */
-    char *original;   /* of a manifest, for the one of the outputs; NULL: a list of jobs */
-    const char *flaw; /* why it cannot be done; NULL: it may be */
+    char *line; /* the job as a line of JSON */
+    /* line of the input's manifest, to write the outputs' manifest; NULL: from a list of jobs */
+    char *original;
+    const char *flaw; /* why the job cannot be done; NULL: no reason known */
     enum batch_result result;
-    uint64_t frames; /* of the output, once known; 0: not */
+    uint64_t frames; /* length of the output; 0: unknown */
     uint32_t rate;
     size_t channels;
 };
@@ -51,21 +52,22 @@ struct batch_entry {
 struct batch_list {
     struct batch_entry *entries;
     size_t count, capacity;
-    size_t own;             /* of these, jobs with stages of their own */
-    size_t all;             /* with those of other shards, */
-    struct sum_set ids;     /* which they are, by batch_id_sum */
-    struct sum_set outputs; /* the names of their outputs */
+    size_t own;             /* number of `entries` with stages of their own */
+    size_t all;             /* number of jobs of all shards */
+    struct sum_set ids;     /* batch_id_sum() of the ids of all jobs */
+    struct sum_set outputs; /* batch_id_sum() of the names of their outputs */
 };
 
-/* Also reads options->masks. Errors: reading, a line that is no job, two jobs of one id or output,
- * an output that is an input or that its stages or those of another job read, or that leads out of
- * the folder (usage). */
+/* Load the list, and options->masks. Errors: reading; a line that is no job; two jobs with one id
+ * or output; an output that leads out of the folder, is an input, or is read by stages of any job
+ * (usage). */
 MUST_CHECK enum status batch_list_load(struct batch_options *options,
                                        const struct batch_shard *shard, struct batch_list *list);
 void batch_list_free(struct batch_list *list);
 
-/* A line of a manifest as a job; NULL: none, such as an empty line. Errors (usage): not of the
- * kind, or what halo does not do. */
+/* Convert a line of a manifest to a job. *job NULL: the line has none, such as an empty line.
+ * Errors (usage): the line is not of this kind of manifest, or asks for something that halo does
+ * not do. */
 MUST_CHECK enum status batch_line_to_job(const struct batch_options *options, const char *line,
                                          char **job);
 
@@ -74,8 +76,8 @@ MUST_CHECK enum status batch_line_to_job(const struct batch_options *options, co
 MUST_CHECK enum status kaldi_recordings_load(const char *scp, struct kaldi_recordings **recordings);
 void kaldi_recordings_destroy(struct kaldi_recordings *recordings);
 
-/* The outputs as a manifest of the kind that the inputs came in, in DIR, of this shard. Errors:
- * writing. */
+/* Write a manifest of this shard's outputs into DIR, of the same kind as the inputs' manifest.
+ * Errors: writing. */
 MUST_CHECK enum status batch_manifest_write(const struct batch_options *options,
                                             const struct batch_shard *shard,
                                             const struct batch_list *list);

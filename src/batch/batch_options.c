@@ -6,7 +6,7 @@
 
 static const char *const from_names[] = {"jobs", "kaldi", "lhotse", "nemo", NULL};
 
-/* Its place among the stages is that of the mask that each job gets. */
+/* Parse --masks. Its position among the stages is where each job gets its mask. */
 static enum status parse_masks(void *options, const struct option_row *row, const char *value)
 {
     struct batch_options *batch = options;

@@ -30,21 +30,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BATCH_REASONS = 20 }; /* kinds of failures that are counted */
+enum { BATCH_REASONS = 20 }; /* most kinds of failures that are counted */
 
 struct batch_report {
     pthread_mutex_t lock;
     struct atomic_file file;
-    FILE *stream; /* NULL: not wanted */
-    int error;    /* an errno: a line could not be written */
+    FILE *stream; /* NULL: no report was requested */
+    int error;    /* errno of a line that could not be written; 0: none */
     double start;
     size_t made, kept, failed;
-    size_t clipped, lossy; /* of those made: without some samples, or metadata */
-    size_t open;           /* and of inputs whose length was open */
-    double sound_seconds;  /* of outputs made */
-    json_t *devices;       /* what became of GPUs; NULL: none were used. Owned */
+    size_t clipped, lossy; /* number of outputs made that were clipped, or lost metadata */
+    size_t open;           /* number of outputs made from inputs with an open length */
+    double sound_seconds;  /* seconds of sound in outputs made */
+    json_t *devices;       /* results of GPUs, owned; NULL: none were used */
     size_t reason_count;
-    struct batch_reason { /* the kind of a failure */
+    struct batch_reason { /* a kind of failure */
         char text[FAILURE_KIND];
         size_t count;
     } reasons[BATCH_REASONS];
@@ -55,7 +55,7 @@ struct batch_report {
 static const char *const result_names[] = {
     [BATCH_LEFT] = "left", [BATCH_MADE] = "made", [BATCH_KEPT] = "kept", [BATCH_FAILED] = "failed"};
 
-/* `path` may be NULL. Errors: writing. */
+/* Open the report. `path` may be NULL. Errors: writing. */
 static enum status batch_report_open(struct batch_report *report, const char *path)
 {
     *report = (struct batch_report){.start = monotonic_seconds(), .file = {.fd = -1, .held = -1}};
@@ -82,7 +82,7 @@ static void count_kind(struct batch_report *report, const char *kind)
     while (at < report->reason_count && strcmp(report->reasons[at].text, kind) != 0)
         at++;
     if (at == BATCH_REASONS)
-        at--; /* "others" */
+        at--; /* the last row counts other reasons */
     else if (at == report->reason_count)
         memcpy(report->reasons[report->reason_count++].text,
                at == BATCH_REASONS - 1 ? "others" : kind,
@@ -112,7 +112,7 @@ static void count_made(struct batch_report *report, const json_t *details)
     report->lossy += json_array_size(json_object_get(metadata, "dropped")) > 0;
 }
 
-/* A line, if some outputs are clipped or without metadata. */
+/* Print a line if outputs were clipped or lost metadata. */
 static void batch_report_note_losses(const struct batch_report *report)
 {
     if (report->clipped > 0)
@@ -163,7 +163,7 @@ static json_t *batch_report_summary(struct batch_report *report, size_t jobs)
                      "failures", reasons, "devices", report->devices);
 }
 
-/* Ends the report with the summary as its last line. Errors: writing. */
+/* Write the summary as the report's last line, and keep the report. Errors: writing. */
 static enum status batch_report_keep(struct batch_report *report, const char *path, size_t jobs)
 {
     if (!report->stream)
@@ -177,44 +177,48 @@ static enum status batch_report_keep(struct batch_report *report, const char *pa
     return atomic_file_keep(&report->file, path);
 }
 
-enum { DEFERRED_WAIT_US = 100000, STUDIO_BYTES = 2 * 4 * 48000 /* of a second */ };
+enum {
+    DEFERRED_WAIT_US = 100000,
+    STUDIO_BYTES = 2 * 4 * 48000 /* bytes of a second of a stereo studio file */
+};
 
 struct batch {
     struct batch_options *options;
     struct batch_shard shard;
     struct batch_list list;
-    char set[JOB_SET_NAME]; /* of its jobs; empty: not saved */
+    char set[JOB_SET_NAME]; /* name of the saved set of jobs; empty: not saved */
     int set_held;
     struct batch_journal *journal;
     struct batch_report report;
     struct mask_cache *masks;
     struct gather *gather; /* the GPUs; NULL: none */
     struct progress_of_many progress;
-    pthread_mutex_t alone_lock; /* stages of which one runs at a time */
+    pthread_mutex_t alone_lock; /* held while a job with a one_at_a_time stage runs */
     size_t threads;
-    bool sharing;               /* all threads share each job: the long ones */
-    bool waiting;               /* for jobs of another run */
-    _Atomic(enum status) ended; /* but for OK early: a full disk, or no journal */
+    bool sharing; /* long jobs are running: all threads share each */
+    bool waiting; /* waiting for jobs of another run */
+    /* status of an early end, such as a full disk or no journal; STATUS_OK: none */
+    _Atomic(enum status) ended;
 };
 
-/* One job on one thread. */
+/* A job that runs on a thread. */
 struct batch_work {
     struct batch *batch;
     struct batch_entry *entry;
     struct batch_job job;
     json_t *details;
-    const char *input;     /* as the job has it */
-    double moved;          /* the part of this job, 0 to 1, that the progress counts */
-    FILE *command;         /* whose output it is, or NULL */
-    char command_path[32]; /* of that output */
+    const char *input;     /* input as written in the job */
+    double moved;          /* part of this job, 0 to 1, that the progress counts */
+    FILE *command;         /* command whose output is the input; NULL: none */
+    char command_path[32]; /* path of that output */
     bool is_unrecorded;    /* the journal cannot be written, and the output is discarded */
     struct failure problem;
 };
 
 /* ---- a job ---- */
 
-/* Its sound has been read to its end, or to that of the part that was wanted: the rest goes
- * nowhere, since a command that cannot write does not end. */
+/* End the command after its sound, or the wanted part of it, was read. The rest of its output is
+ * read and dropped, since a command that cannot write does not end. */
 static enum status end_command(struct batch_work *work)
 {
     char rest[4096];
@@ -246,7 +250,7 @@ static enum status keep_report(void *context, const struct report *report)
     work->entry->channels = report->channels;
     json_t *metadata = report->metadata ? metadata_report(report->metadata) : NULL;
     json_t *length_open = report->length_is_open ? json_true() : NULL;
-    json_decref(work->details); /* of a try that failed in the end */
+    json_decref(work->details); /* details of an earlier try */
     work->details = json_pack("{s:o, s:o, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o*, s:o*}", "input",
                               json_text(report->input), "output", json_text(report->output),
                               "frames", (json_int_t)report->totals.frames_out, "rate",
@@ -264,7 +268,7 @@ static void move_on(void *context, uint64_t frames, int64_t total)
     progress_of_many_move(&work->batch->progress, &work->moved, 1, frames, total);
 }
 
-/* The input "COMMAND |" is what the command prints. */
+/* Start the command of an input "COMMAND |", whose output is the sound. */
 static enum status begin_command(struct batch_work *work)
 {
     struct render_options *options = &work->job.options;
@@ -284,7 +288,7 @@ static enum status begin_command(struct batch_work *work)
     return STATUS_OK;
 }
 
-/* Whether it is the report, by another name than the list was checked for. */
+/* Whether the input is the report, under another name than check_report() found. */
 static bool is_report(const struct batch *batch, const char *input)
 {
     const char *report = batch->options->report;
@@ -315,16 +319,17 @@ static enum status render_work(struct batch_work *work)
     enum status status = render_job_run(options, &options->chain.stages, &settings);
     if (!beside)
         pthread_mutex_unlock(&batch->alone_lock);
-    if (!is_report(batch, options->input)) /* which the report shall not replace */
+    if (!is_report(batch, options->input)) /* the report must not replace an input */
         files_read_forget(options->input);
     options->input = work->input;
-    if (work->command && !stop_requested()) /* not read to its end; or it may not end at all */
+    /* the output was not read to its end; after a signal the command may never end */
+    if (work->command && !stop_requested())
         pclose(work->command);
     work->command = NULL;
     return status;
 }
 
-/* The same job may succeed if it is tried again. */
+/* Whether a job with this failure may succeed if tried again. */
 static bool may_pass(enum cause cause)
 {
     return cause == CAUSE_TEMPORARY || cause == CAUSE_NO_MEMORY;
@@ -340,12 +345,12 @@ static enum status try_work(struct batch_work *work)
     return status;
 }
 
-/* What is there already is only replaced if a batch made it. */
+/* Claim a job and do it. An existing output is only replaced if a batch made it. */
 static enum status claim_and_work(struct batch_work *work, enum batch_result *result)
 {
     struct batch_journal *journal = work->batch->journal;
     if (!batch_journal_claim(journal, work->job.digest))
-        return STATUS_OK; /* another run works at it */
+        return STATUS_OK; /* another run is working at the job */
     batch_journal_refresh(journal);
     enum batch_state state = batch_journal_state(journal, &work->job);
     work->job.options.force = state == BATCH_CHANGED || work->batch->options->force;
@@ -355,17 +360,18 @@ static enum status claim_and_work(struct batch_work *work, enum batch_result *re
     return status;
 }
 
-/* Long ones wait until all threads are free. */
+/* Whether a job is long: long jobs wait until all threads are free. */
 static bool is_for_later(const struct batch_work *work)
 {
     struct stat about;
     const struct render_options *options = &work->job.options;
     double bytes = stat(options->input, &about) == 0 ? (double)about.st_size : 0;
-    const struct sound_part *part = &options->part; /* which is seldom of more bytes */
+    const struct sound_part *part = &options->part; /* a part seldom has more bytes than this */
     if (options->duration_given || options->end_given)
         bytes = fmin(bytes, STUDIO_BYTES *
                                 (options->end_given ? part->end - part->start : part->duration));
-    size_t files = work->batch->gather ? SIZE_MAX : work->batch->list.count; /* few: no matter */
+    /* with GPUs the number of jobs does not matter */
+    size_t files = work->batch->gather ? SIZE_MAX : work->batch->list.count;
     return !work->batch->sharing && render_is_long(bytes, files, work->batch->threads);
 }
 
@@ -383,7 +389,8 @@ static enum status do_work(struct batch_work *work, enum batch_result *result)
     return is_for_later(work) ? STATUS_OK : claim_and_work(work, result);
 }
 
-/* With the job's id, if the line does not name the input by a path that ends with it. */
+/* Print why a job failed, with the job's id unless the message names the input by a path that ends
+ * with the id. */
 static void report_failure(const struct batch_work *work)
 {
     const char *id = work->job.id ? work->job.id : "?", *input = work->job.options.input;
@@ -420,7 +427,8 @@ static void tell(struct batch_work *work, enum batch_result result)
     work->details = NULL;
 }
 
-/* What no other job would do better: the first one says so. */
+/* End the batch early, because all other jobs would fail, too. The first thread prints the reason.
+ */
 static void end_early(struct batch_work *work, enum status status)
 {
     enum status none = STATUS_OK;
@@ -428,7 +436,7 @@ static void end_early(struct batch_work *work, enum status status)
         report_failure(work);
 }
 
-/* No further job can write its output. */
+/* Whether the failure means that no further job can write its output. */
 static bool disk_is_full(enum cause cause)
 {
     return cause == CAUSE_NO_SPACE || cause == CAUSE_READ_ONLY;
@@ -443,7 +451,7 @@ static void run_entry(struct batch *batch, struct batch_entry *entry)
     const struct log_keeper before = log_keep_failure(&work.problem);
     enum status status = do_work(&work, &result);
     if (status != STATUS_OK && stop_requested())
-        status = STATUS_INTERRUPTED; /* it may have failed by the signal */
+        status = STATUS_INTERRUPTED; /* the signal may have made it fail */
     log_keep_again(&before);
     if (status != STATUS_OK && status != STATUS_INTERRUPTED) {
         bool is_full = disk_is_full(work.problem.cause);
@@ -477,8 +485,8 @@ static size_t count_left(const struct batch *batch)
     return left;
 }
 
-/* Short ones first, a file a thread; then the long ones, on all threads; and what other runs of
- * this shard have begun, until they have ended it or died. */
+/* Run short jobs first, one on each thread, then long jobs, each on all threads. Last, wait for
+ * jobs that other runs of this shard have begun, until those runs have ended them or died. */
 static enum status run_jobs(struct batch *batch)
 {
     struct workers *workers = NULL;
@@ -503,7 +511,7 @@ static enum status run_jobs(struct batch *batch)
     return STATUS_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole batch ---- */
 
 static enum status check_options(const struct batch_options *options)
 {
@@ -520,7 +528,7 @@ static enum status check_options(const struct batch_options *options)
     return STATUS_OK;
 }
 
-/* Folders of outputs, as far as they follow each other. */
+/* Sweep the folders of outputs. A folder is swept once for jobs in a row that share it. */
 static void sweep_folders(struct batch *batch)
 {
     char *last = NULL;
@@ -551,7 +559,7 @@ static void note_run(struct batch *batch, const char *what, json_t *summary)
                                  (json_int_t)getpid(), "summary", summary));
 }
 
-/* A file of tags that is wrong is wrong for each job. */
+/* Check the file of tags once: if it is wrong, all jobs would fail. */
 static enum status check_tags(const char *metadata)
 {
     struct sound_metadata *tags;
@@ -583,11 +591,11 @@ static enum status begin_batch(struct batch *batch)
     const char *folder = options->render.out_dir;
     TRY(batch_journal_open(folder, &batch->shard, &batch->list.outputs, &batch->journal));
     if (job_set_save(&batch->list.ids, folder, batch->set, &batch->set_held) != STATUS_OK)
-        *batch->set = '\0'; /* the status counts without it; no job needs it */
+        *batch->set = '\0'; /* halo batch status then counts without the set; no job needs it */
     return STATUS_OK;
 }
 
-/* Of the report or the manifest: what is wrong with a full disk is not wrong with the run. */
+/* Turn a failure of the report or the manifest into "try again" if the disk is full. */
 static enum status try_again_if_full(enum status status)
 {
     struct failure last;
@@ -600,14 +608,14 @@ static enum status keep_lists(struct batch *batch)
     const struct batch_options *options = batch->options;
     enum status kept =
         try_again_if_full(batch_report_keep(&batch->report, options->report, batch->list.count));
-    if (stop_requested()) /* what is written then is not all */
+    if (stop_requested()) /* after a signal, the outputs are incomplete */
         return kept;
     enum status written =
         try_again_if_full(batch_manifest_write(options, &batch->shard, &batch->list));
     return kept != STATUS_OK ? kept : written;
 }
 
-/* A report that cannot be written costs no manifest. */
+/* Write report and manifest. If the report fails, the manifest is still written. */
 static enum status conclude(struct batch *batch)
 {
     const struct batch_report *report = &batch->report;
@@ -624,7 +632,7 @@ static enum status conclude(struct batch *batch)
     enum status kept = keep_lists(batch);
     if (stop_requested())
         return fail(CAUSE_INTERRUPTED, "stopped; the same command does the rest");
-    if (left) /* the last failure says why */
+    if (left) /* the last failure was printed */
         return atomic_load(&batch->ended);
     TRY(printed);
     TRY(kept);
@@ -639,7 +647,7 @@ static enum status run_batch(struct batch *batch)
     TRY(try_again_if_full(batch_report_open(&batch->report, options->report)));
     sweep_folders(batch);
     note_run(batch, "begun", NULL);
-    if (*batch->set) /* which the status is about from now on */
+    if (*batch->set) /* halo batch status is about this list from now on */
         job_set_sweep(options->render.out_dir, batch->set);
     pthread_mutex_init(&batch->alone_lock, NULL);
     progress_of_many_begin(&batch->progress, batch->list.count, (double)batch->list.count,
@@ -653,7 +661,7 @@ static enum status run_batch(struct batch *batch)
 enum status batch_run(void *context)
 {
     struct batch batch = {.options = context, .set_held = -1};
-    failure_json_to(stdout); /* "-" is a list of jobs, not sound */
+    failure_json_to(stdout); /* standard output has no sound: "-" is a list of jobs */
     note_verbosity(batch.options->render.verbosity);
     render_expect_many();
     stop_watch();
@@ -662,7 +670,7 @@ enum status batch_run(void *context)
         status = run_batch(&batch);
         batch_report_close(&batch.report);
     }
-    mask_cache_destroy(batch.masks); /* before the gather, which knows of them */
+    mask_cache_destroy(batch.masks); /* masks must go before the gather that they refer to */
     gather_destroy(batch.gather);
     batch_journal_close(batch.journal);
     if (batch.set_held >= 0)

@@ -1,4 +1,4 @@
-/* halo batch status: what the journals of a folder say. */
+/* halo batch status: counts the jobs in the journals of a folder. */
 #include "base/json_text.h"
 #include "base/plural.h"
 #include "base/printable.h"
@@ -15,10 +15,10 @@ struct status_options {
 
 struct shard_status {
     size_t number, count;
-    size_t all; /* jobs of its list, of all shards */
-    int64_t at; /* ms, of the last line */
+    size_t all; /* number of jobs in the run's list, in all shards */
+    int64_t at; /* time of the last line, in ms */
     bool ended;
-    char set[JOB_SET_NAME]; /* of all its jobs; empty: not known */
+    char set[JOB_SET_NAME]; /* name of the set of the list's jobs; empty: unknown */
 };
 
 struct failed_job {
@@ -27,12 +27,12 @@ struct failed_job {
 };
 
 struct batch_status {
-    struct job_set jobs;         /* of the last list, */
-    bool knows_jobs;             /* else all that the journals know */
-    struct done_table last;      /* what became of each job: with no bytes, it failed */
-    struct shard_status *shards; /* also of earlier runs, of other counts */
+    struct job_set jobs;         /* jobs of the last list */
+    bool knows_jobs;             /* `jobs` was found; false: all jobs in the journals count */
+    struct done_table last;      /* last result of each job; 0 bytes: it failed */
+    struct shard_status *shards; /* includes shards of earlier runs with other counts */
     size_t shard_count;
-    struct failed_job *failures; /* of which some may have passed */
+    struct failed_job *failures; /* failures; the jobs may have succeeded later */
     size_t failure_count;
     bool no_memory;
 };
@@ -102,8 +102,7 @@ static void learn_line(void *context, const json_t *line)
         learn_failure(all, id, reason, entry.at);
 }
 
-/* The shards of the last run's count alone: those of other counts were another way to the same
- * outputs. */
+/* Count the shards of the last run's division only, since other divisions were of the same jobs. */
 static void count_shards(const struct batch_status *all, struct shard_status *last, size_t *begun,
                          size_t *running)
 {
@@ -124,7 +123,7 @@ static bool is_listed(const struct batch_status *all, uint64_t id)
     return !all->knows_jobs || job_set_has(&all->jobs, id);
 }
 
-/* Whether it is a job of the last list, of which nothing became since. */
+/* Whether a failure is the last result of its job, and the job is in the last list. */
 static bool is_last(const struct batch_status *all, const struct failed_job *failure)
 {
     struct done_entry entry;
@@ -144,7 +143,7 @@ static json_t *list_failures(const struct batch_status *all)
 
 struct counts {
     size_t done, failed;
-    size_t others; /* of earlier lists */
+    size_t others; /* jobs of earlier lists */
 };
 
 static struct counts count_jobs(const struct batch_status *all)

@@ -11,24 +11,24 @@
 
 enum {
     BUFFER_BYTES = 1 << 16,
-    GZIP_FIRST = 0x1f, /* bytes of a part */
+    GZIP_FIRST = 0x1f, /* first bytes of a gzip part */
     GZIP_SECOND = 0x8b,
 };
 
-/* Parts follow each other, as "cat a.gz b.gz" makes them. */
+/* A gzip file, which may have several parts, as "cat a.gz b.gz" makes. */
 struct packed_lines {
     z_stream stream;
-    bool has_ended; /* a part; another one may follow */
+    bool has_ended; /* a part has ended; another may follow */
     unsigned char buffer[BUFFER_BYTES];
 };
 
 struct lines_read {
     const char *path;
     FILE *file;
-    struct packed_lines *packed; /* NULL: it is not */
+    struct packed_lines *packed; /* NULL: the file is not compressed */
     char *line;
     size_t capacity, number;
-    size_t at, end; /* in the buffer */
+    size_t at, end; /* bytes of the buffer that are not used yet */
     char buffer[BUFFER_BYTES];
 };
 
@@ -62,7 +62,7 @@ static enum status check_read(const struct lines_read *lines)
 
 static enum status open_packed(struct lines_read *lines)
 {
-    enum { GZIP = 16 }; /* its header, not zlib's */
+    enum { GZIP = 16 }; /* expect the header of gzip, not of zlib */
     TRY(library_open(&zlib_library));
     struct packed_lines *packed = calloc(1, sizeof *packed);
     if (packed && inflateInit2(&packed->stream, MAX_WBITS + GZIP) == Z_OK) {
@@ -111,7 +111,7 @@ static enum status read_packed(struct lines_read *lines)
     return check_read(lines);
 }
 
-/* Behind a part are zeros, which fill the blocks of tapes, or the next part. */
+/* Begin the next part. Zeros between parts, which fill blocks of tapes, are skipped. */
 static enum status begin_part(struct lines_read *lines)
 {
     z_stream *stream = &lines->packed->stream;
@@ -125,7 +125,7 @@ static enum status begin_part(struct lines_read *lines)
     return STATUS_OK;
 }
 
-/* Until there is something, or nothing more. */
+/* Unpack until there are bytes, or the file has ended. */
 static enum status unpack(struct lines_read *lines)
 {
     struct packed_lines *packed = lines->packed;
@@ -161,7 +161,7 @@ static enum status fill(struct lines_read *lines)
     return check_read(lines);
 }
 
-/* Also a 0 behind it. */
+/* Append text to the line, and a zero byte after it. */
 static enum status append(struct lines_read *lines, size_t length, const char *text, size_t size)
 {
     if (memchr(text, 0, size))
@@ -197,7 +197,7 @@ enum status lines_read_next(struct lines_read *lines, char **line)
         length += size;
         lines->at += size + (end != NULL);
         ended = end || there == 0;
-        if (ended && end && length == 0) /* an empty line is one */
+        if (ended && end && length == 0) /* an empty line counts as a line */
             break;
     }
     if (length > 0 && lines->line[length - 1] == '\r')

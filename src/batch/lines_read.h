@@ -1,5 +1,5 @@
-/* Lists of jobs and manifests, line by line, plain or compressed by gzip, whatever they are called,
- * and with or without a byte order mark of UTF-8. Threads: one at a time. */
+/* Reads lists of jobs and manifests line by line. They may be plain or compressed by gzip, under
+ * any name, and may begin with a byte order mark of UTF-8. Threads: one at a time. */
 #ifndef HALO_LINES_READ_H
 #define HALO_LINES_READ_H
 
@@ -9,7 +9,7 @@ struct lines_read;
 
 enum { LINES_READ_MOST = 1 << 22 }; /* bytes of a line */
 
-/* "-": standard input. Errors: no such file, memory, no zlib where it is needed. */
+/* "-": standard input. Errors: no such file; memory; the file is compressed and zlib is missing. */
 MUST_CHECK enum status lines_read_open(const char *path, struct lines_read **lines);
 void lines_read_close(struct lines_read *lines);
 
@@ -17,7 +17,7 @@ void lines_read_close(struct lines_read *lines);
  * too long or holds a zero byte, damaged data. */
 MUST_CHECK enum status lines_read_next(struct lines_read *lines, char **line);
 
-/* The number of the line, from 1. */
+/* The number of the line that was read last, from 1. */
 size_t lines_read_number(const struct lines_read *lines);
 
 #endif

@@ -22,8 +22,9 @@ enum {
     HUGE_MOST = 1 << 23
 };
 
-/* Each place is used on its own: with small pages, each of the first uses costs a fault, and most
- * others a walk through the page tables. Not of large tables: see huge_bytes() in samples.c. */
+/* Allocate places, in huge pages. Accesses are random: with small pages, each first access costs a
+ * page fault, and most others a walk through the page tables. Not for large tables: see
+ * huge_bytes() in samples.c. */
 static struct sum_place *make_places(size_t capacity)
 {
     size_t bytes = capacity * sizeof(struct sum_place);
@@ -32,7 +33,7 @@ static struct sum_place *make_places(size_t capacity)
         return calloc(capacity, sizeof(struct sum_place));
     if (posix_memalign(&places, HUGE_PAGE, bytes) != 0)
         return NULL;
-    (void)madvise(places, bytes, MADV_HUGEPAGE); /* which may be switched off */
+    (void)madvise(places, bytes, MADV_HUGEPAGE); /* the system may have huge pages switched off */
     return memset(places, 0, bytes);
 }
 
@@ -198,7 +199,8 @@ static enum status write_sorted(const struct sum_set *ids, const char *path)
     return status;
 }
 
-/* In whatever order they came, and not sorted: most runs find the file there. */
+/* A sum of all ids that does not depend on their order. No sorting is needed, since most runs find
+ * the file there. */
 static uint64_t sum_of_all(const struct sum_set *ids)
 {
     uint64_t all = ids->count;
@@ -209,8 +211,8 @@ static uint64_t sum_of_all(const struct sum_set *ids)
     return all;
 }
 
-/* -1: it is not there any more: another run has just removed it. Where there are no locks, nothing
- * is removed. */
+/* Open and lock the file. -1: another run has just removed it. If the file system has no locks,
+ * nothing is ever removed. */
 static int hold(const char *path)
 {
     struct stat about;
@@ -247,8 +249,8 @@ static bool is_set(const char *file)
     return strspn(file, "0123456789abcdef") == DIGITS && strcmp(file + DIGITS, ENDING) == 0;
 }
 
-/* Nobody holds it while it is locked here, and who comes to hold it then notices that it is gone.
- */
+/* Remove a file that no run holds. It is locked meanwhile; a run that waits for the lock then
+ * notices that the file is gone. */
 static void remove_unless_held(int folder, const char *file)
 {
     int fd = openat(folder, file, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -12,7 +12,8 @@ struct chain {
     struct filter filter;
     size_t count;
     struct filter **filters;
-    struct real_block *between; /* between[i] is what filters[i] hands to filters[i + 1] */
+    /* between[i] has the output of filters[i], which filters[i + 1] reads */
+    struct real_block *between;
 };
 
 HALO_REALTIME static void chain_process(struct filter *filter, const real *const *in,
@@ -104,7 +105,7 @@ enum status REAL(chain_append)(struct filter *filter, struct filter *next)
 
 /* ---- a filter of the other precision ---- */
 
-/* The other precision. */
+/* Names for the other precision. */
 #ifdef HALO_DOUBLE
 #define inner_real float
 #define INNER(name) name
@@ -124,7 +125,7 @@ struct precision_adapter {
     struct INNER(block) out;
 };
 
-/* Whether a sample became infinite on its way to the inner precision. */
+/* Whether the conversion to the inner precision made a sample infinite. */
 HALO_REALTIME static bool adapter_overflows(const struct precision_adapter *adapter,
                                             const real *const *in)
 {

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* In each folder of copies. */
+/* Name of the note in each folder of copies. */
 static const char note_name[] = "COLLECTED";
 static const char note_text[] =
     "Copies of the files that the chain beside this folder names, made by halo --collect.\n"
@@ -26,7 +26,7 @@ enum { COPIES_MOST = 100000, COPY_BYTES = 1 << 16 };
 
 /* ---- the folder ---- */
 
-/* Whether the folder holds the note, and regular files only. */
+/* Whether the folder has the note, and only regular files. */
 static bool holds_copies(const char *folder)
 {
     DIR *listing = opendir(folder);
@@ -39,7 +39,7 @@ static bool holds_copies(const char *folder)
             only = fstatat(dirfd(listing), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
                    S_ISREG(about.st_mode);
     }
-    only = only && errno == 0; /* the end, not an error */
+    only = only && errno == 0; /* readdir() reached the end, without an error */
     if (listing)
         closedir(listing);
     return only && noted;
@@ -163,8 +163,8 @@ static const char *ending_of(const char *path)
     return dot && dot > base ? dot : base + strlen(base);
 }
 
-/* NULL: there is none. An ending may say what kind of file it is, so copies with another one are
- * not shared. */
+/* Find a copy of the file, or with `shared` of its content. NULL: there is none. Copies with
+ * another ending are not shared, since the ending may tell the kind of file. */
 static enum status known_copy(const struct chain_copies *copies, const char *source, bool shared,
                               const char **name)
 {
@@ -183,11 +183,12 @@ static bool is_taken(const struct chain_copies *copies, const char *name)
 {
     bool taken = strcmp(name, note_name) == 0;
     for (size_t i = 0; i < copies->count && !taken; i++)
-        taken = strcasecmp(copies->files[i].name, name) == 0; /* as some file systems see it */
+        taken = strcasecmp(copies->files[i].name, name) == 0; /* some file systems ignore case */
     return taken;
 }
 
-/* The base name, numbered if it is taken: hall-2.wav; NULL: memory. */
+/* A free name for a copy: the file's name, with a number if it is taken (hall-2.wav). NULL: memory.
+ */
 static char *free_name(const struct chain_copies *copies, const char *source)
 {
     const char *base = strrchr(source, '/') + 1, *ending = ending_of(source);
@@ -216,8 +217,8 @@ static enum status make_folder(struct chain_copies *copies)
     return written ? STATUS_OK : fail_errno(errno, "cannot write %s", path);
 }
 
-/* The name of the copy of a file, `source` being without links; until the next call. With `shared`
- * it may be that of another file with this content. */
+/* Copy a file, whose path `source` has no links. *name is valid until the next call. With `shared`
+ * it may be the copy of another file with the same content. */
 static enum status chain_copies_add(struct chain_copies *copies, const char *source, bool shared,
                                     const char **name)
 {
@@ -278,11 +279,11 @@ struct collecting {
     struct chain_copies *copies;
     const struct stage *stage;
     char *chain_folder;
-    enum status status; /* of what stage_paths_replace has called */
+    enum status status; /* error of path_of_copy() and others that stage_paths_replace calls */
 };
 
-/* From the folder of the chain. What a file names depends on its folder, so such a one has a copy
- * of its own. NULL: collect->status, or memory. */
+/* The path of a file's copy, from the folder of the chain. A file that names others is not shared,
+ * since those depend on its folder. NULL: collect->status, or memory. */
 static char *path_of_copy(struct collecting *collect, const char *source)
 {
     const char *name, *path_named;
@@ -332,7 +333,8 @@ static char *replace_path(void *context, const char *path, const struct stage_pa
     case STAGE_PATH_FOLDER:
         return strdup(collect->copies->base);
     case STAGE_PATH_STATE:
-        return stage_path_to_folder(collect->chain_folder, path, about); /* saved anew */
+        /* the state is saved anew */
+        return stage_path_to_folder(collect->chain_folder, path, about);
     case STAGE_PATH_LIBRARY:
         return stays(collect, path, about, "install the library there");
     }
@@ -366,8 +368,8 @@ bool arg_list_has(const struct arg_list *list, const char *word)
     return false;
 }
 
-/* file=NAME=>PATH, or for a name that another file uses for something else file=FILE:NAME=>PATH,
- * `owner` being the path of FILE's copy; NULL: memory. */
+/* The word file=NAME=>PATH. If another file uses NAME for a different file, file=FILE:NAME=>PATH,
+ * where `owner` is the path of FILE's copy. NULL: memory. */
 static char *file_arg(const struct arg_list *list, const char *owner, const char *name,
                       const char *copy)
 {
@@ -389,8 +391,8 @@ static char *file_arg(const struct arg_list *list, const char *owner, const char
                : word;
 }
 
-/* Stages with one configuration may find its files in different folders (folder=); all have one
- * copy of it, and so the same files. */
+/* Refuse stages that find the files of one configuration in different folders (folder=): they share
+ * its copy, and so would share its files. */
 static enum status refuse_two(const char *by, size_t index)
 {
     const char *name, *path, *other, *others;
@@ -402,7 +404,8 @@ static enum status refuse_two(const char *by, size_t index)
     return STATUS_OK;
 }
 
-/* What a configuration names, and what these name; `owner` is the path of its copy. */
+/* Add the files that a configuration names, and the files that these name. `owner`: path of the
+ * configuration's copy. */
 static enum status add_named(struct collecting *collect, const char *by, const char *owner,
                              struct arg_list *list)
 {
@@ -423,7 +426,7 @@ static enum status add_named(struct collecting *collect, const char *by, const c
     return status;
 }
 
-/* The words that path_in finds, but for file=, of which there are new ones. */
+/* Make the args with paths of copies. Words with file= are left out, as new ones are made. */
 static enum status make_args(struct collecting *collect, char *const *spec, struct arg_list *list)
 {
     const struct stage_ops *ops = collect->stage->ops;

@@ -1,10 +1,9 @@
-/* Copies of the files that a chain names, and the args of its stages with these in their place, so
- * that the chain can be moved to another folder or machine.
+/* Copies the files that a chain names, and makes args of its stages that name the copies, so that
+ * the chain can be moved to another folder or machine.
  *
- * Copied are masks, what their configurations named when they were loaded
- * (files_named.h), and the files of plugins' parameters. What cannot be copied is named by a
- * warning and stays where it is: libraries of plugins, folders, and what a configuration within
- * invert: or combine: names.
+ * It copies masks, the files that their configurations named when they were loaded (files_named.h),
+ * and the files of plugins' parameters. It does not copy libraries of plugins, folders, and files
+ * that a configuration within invert: or combine: names: a warning lists them.
  * Threads: the control thread.
  */
 #ifndef HALO_CHAIN_COLLECT_H
@@ -16,32 +15,33 @@
 
 /* A folder of copies beside a chain, CHAIN.files: complete or absent (atomic_folder.h).
  *
- * Names stay; of two that are alike the second is numbered; files of one content and ending may
- * share a copy. A note within says what the folder is, and only such a folder is ever replaced.
+ * Copies keep the names of their files. If two files have one name, the second gets a number. Files
+ * with the same content and ending may share a copy. The folder has a note that says what it is;
+ * halo only replaces a folder with that note.
  * Threads: the control thread.
  */
 
 struct chain_copies {
     struct atomic_folder folder;
     bool force;
-    const char *base; /* the folder's name, in its path */
+    const char *base; /* name of the folder, points into its path */
     size_t count;
     struct chain_copy {
-        char *source; /* without links */
-        char *name;   /* name in the folder */
+        char *source; /* path of the file, without links */
+        char *name;   /* name of the copy in the folder */
     } *files;
 };
 
-/* For a chain at `path`; nothing is made yet. Close it, also on failure. Errors: the folder exists
- * (without `force`) or holds other files. */
+/* Prepare the copies for a chain at `path`; creates nothing yet. Call chain_copies_close() also
+ * after an error. Errors: the folder exists (without `force`) or has other files. */
 MUST_CHECK enum status chain_copies_open(struct chain_copies *copies, const char *path, bool force);
-void chain_copies_close(struct chain_copies *copies); /* removes what was not kept */
+void chain_copies_close(struct chain_copies *copies); /* removes the folder unless it was kept */
 
 /* Replace each link in a folder and below by a copy of its file. Errors: as above. */
 MUST_CHECK enum status chain_copies_replace_links(const char *folder);
 
-/* Put the folder in its place, or, with `force`, remove an old one if there are no copies; and take
- * that back. Errors: as of open. */
+/* _keep gives the folder its name. If there are no copies, it only removes an old folder, with
+ * `force`. _undo restores the state before. Errors: those of chain_copies_open(). */
 MUST_CHECK enum status chain_copies_keep(struct chain_copies *copies);
 void chain_copies_undo(struct chain_copies *copies);
 
@@ -51,13 +51,13 @@ struct arg_list {
     char **args;
 };
 
-/* Takes the word; NULL: memory. */
+/* Add a word, which the list then owns. A NULL word is the error that memory ran out. */
 MUST_CHECK enum status arg_list_add(struct arg_list *list, char *word);
 bool arg_list_has(const struct arg_list *list, const char *word);
 void arg_list_free(struct arg_list *list);
 
-/* Append those of a loaded stage. Paths of what stays are from `folder`, that of the chain. Errors:
- * a file cannot be read or copied, memory. */
+/* Append the args of a loaded stage. Paths of files that are not copied are relative to `folder`,
+ * the folder of the chain. Errors: a file cannot be read or copied, memory. */
 MUST_CHECK enum status chain_collect_args(struct chain_copies *copies, const struct stage *stage,
                                           char *folder, struct arg_list *args);
 

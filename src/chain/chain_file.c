@@ -25,7 +25,7 @@ struct chain_reader {
     yaml_document_t document;
 };
 
-/* A key that a mapping may have; its value is NULL if it has not. */
+/* A key that a mapping may have. The value is NULL if the mapping lacks the key. */
 struct key {
     const char *name;
     const yaml_node_t *value;
@@ -75,7 +75,7 @@ static enum status refuse_key(const struct chain_reader *reader, const yaml_node
     return status;
 }
 
-/* The values of a mapping's keys; the last of `keys` has no name. */
+/* Read the values of a mapping's keys. The last element of `keys` has no name. */
 static enum status read_keys(struct chain_reader *reader, const yaml_node_t *mapping,
                              struct key *keys)
 {
@@ -105,7 +105,7 @@ static const yaml_node_t *item(struct chain_reader *reader, const yaml_node_t *l
                : NULL;
 }
 
-/* These two keep what was there if there is no node. */
+/* Read a number. If `node` is NULL, the number stays. */
 static enum status read_number(const struct chain_reader *reader, const yaml_node_t *node,
                                double *value)
 {
@@ -142,12 +142,12 @@ static enum status parser_open(yaml_parser_t *parser, const char *text, size_t s
     return STATUS_OK;
 }
 
-/* What is parsed no longer tells an alias from what it stands for. */
+/* Refuse aliases in the text: the parsed document does not show them. */
 static enum status refuse_alias(const char *path, const char *text, size_t size)
 {
     yaml_parser_t parser;
     yaml_event_t event = {.type = YAML_NO_EVENT};
-    size_t line = 0; /* where the first is; 0: there is none */
+    size_t line = 0; /* line of the first alias; 0: there is none */
     bool is_end = false;
     TRY(parser_open(&parser, text, size));
     while (!line && !is_end && yaml_parser_parse(&parser, &event)) {
@@ -174,7 +174,7 @@ static enum status parse_text(const char *text, size_t size, struct chain_reader
     if (!yaml_parser_load(&parser, &reader->document)) {
         size_t line = parser.problem_mark.line + 1;
         for (size_t at = 0; parser.error == YAML_READER_ERROR && at < parser.problem_offset; at++)
-            line += at < size && text[at] == '\n'; /* the reader knows the place in bytes */
+            line += at < size && text[at] == '\n'; /* the parser gives the position in bytes */
         status = parser.error == YAML_MEMORY_ERROR
                      ? fail_memory("a chain")
                      : fail(CAUSE_DAMAGED, "cannot use chain %s: line %zu: it is no valid YAML: %s",
@@ -186,7 +186,7 @@ static enum status parse_text(const char *text, size_t size, struct chain_reader
 
 /* ---- stages ---- */
 
-/* The words of an entry, NULL-terminated, for free(). */
+/* The words of an entry, NULL-terminated. The caller frees them. */
 static enum status args_of(struct chain_reader *reader, const yaml_node_t *value,
                            const yaml_node_t *options, char ***args)
 {
@@ -232,7 +232,7 @@ static char *join_spec(const struct stage_ops *ops, char *const *args, char *fol
     return NULL;
 }
 
-/* The kind of stage that an entry is, and its value. */
+/* Find the kind of stage of an entry, and its value. */
 static enum status kind_of(const struct key *keys, unsigned number, const char *path,
                            const struct stage_ops **ops, const yaml_node_t **value)
 {
@@ -252,7 +252,7 @@ static enum status kind_of(const struct key *keys, unsigned number, const char *
                       path, number);
 }
 
-/* `text` is taken over. */
+/* Add an alternative mask. Takes ownership of `text`. */
 static enum status add_other(const struct stage_ops *ops, char *text, unsigned number,
                              const char *path, const struct stage_list *list,
                              struct chain_live *live)
@@ -329,7 +329,7 @@ static enum status read_live(struct chain_reader *reader, const yaml_node_t *map
     return STATUS_OK;
 }
 
-/* The stage with alternatives gets the one that sounds. */
+/* Give the stage with alternatives the mask that plays. */
 static enum status choose_mask(struct stage_list *list, const struct chain_live *live)
 {
     if (live->mask == 1)
@@ -342,7 +342,8 @@ static enum status choose_mask(struct stage_list *list, const struct chain_live 
     return STATUS_OK;
 }
 
-/* Where nothing can be changed, the gain is a stage, and all stages are heard. */
+/* Settle the live settings for a command that is not live: the gain becomes a stage, and `dry` is
+ * ignored. */
 static enum status settle_live(const char *path, struct stage_list *list,
                                const struct chain_live *live)
 {
@@ -365,7 +366,7 @@ void chain_live_free(struct chain_live *live)
     *live = (struct chain_live){0};
 }
 
-/* The whole text, for free(). */
+/* Read the whole file. The caller frees *text. */
 static enum status read_file(const char *path, char **text, size_t *size)
 {
     FILE *stream;

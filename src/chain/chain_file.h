@@ -17,12 +17,12 @@
  *     dry: false
  *     gain: -3
  *
- * The key of a stage is its option on the command line; `options` are the words that follow, with
- * commas unescaped. The tempo, which may be left out, is that of --tempo. Paths (stage_path_in)
- * are absolute or relative to the file's folder.
- * A mask with `or: true` is an alternative to the mask before it, as with --or; `live` says what a
- * live stream does with the chain: which of these masks sounds (from 1), or the dry signal, and the
- * gain of its output, in dB. A preset (preset.h) is such a file.
+ * The key of a stage is its option on the command line; `options` are the words after its value,
+ * with commas unescaped. `tempo` is optional and the same as --tempo. Paths (stage_path_in) are
+ * absolute or relative to the file's folder. A mask with `or: true` is an alternative to the mask
+ * before it, as with --or. `live` is for a live stream: the number of the alternative that plays
+ * (from 1), whether the dry signal plays, and the gain of the output in dB. A preset (preset.h) is
+ * such a file.
  * Threads: any, one at a time.
  */
 #ifndef HALO_CHAIN_FILE_H
@@ -34,26 +34,26 @@
 
 enum { CHAIN_VERSION = 1 };
 
-#define CHAIN_MARK "halo-chain" /* the key that every such file has */
+#define CHAIN_MARK "halo-chain" /* key that every chain file has */
 
-/* What a live stream does with a chain. */
+/* Settings of a chain for a live stream. */
 struct chain_live {
-    size_t stage;        /* that has alternatives, from 0; SIZE_MAX: none */
-    size_t other_count;  /* of alternatives */
-    const char **others; /* their specs */
-    size_t mask;         /* that sounds, from 1 */
+    size_t stage;        /* index of the stage with alternatives; SIZE_MAX: none */
+    size_t other_count;  /* number of alternatives to that stage's mask */
+    const char **others; /* specs of the alternatives */
+    size_t mask;         /* mask that plays, from 1: the stage's own, then `others` */
     bool dry;
     double gain_db;
 };
 
-void chain_live_free(struct chain_live *live); /* with what chain_file_load made */
+void chain_live_free(struct chain_live *live); /* frees what chain_file_load has put into `live` */
 
-/* The folder of a chain's file. Errors: its name is too long. */
+/* The folder of a chain's file. Errors: the folder's name is too long. */
 MUST_CHECK enum status chain_file_folder(const char *path, char folder[static PATH_MAX]);
 
-/* Append the file's stages, and take its tempo. With `live`, which chain_live_free frees in any
- * case, its alternatives and what is chosen; NULL: the stage with alternatives gets the mask that
- * sounds. Errors: no such file, invalid content (with the line). */
+/* Append the file's stages, and take its tempo. `live` gets the alternatives and settings for a
+ * live stream; call chain_live_free also after an error. If `live` is NULL, the stage with
+ * alternatives gets the mask that plays. Errors: no such file, invalid content (with the line). */
 MUST_CHECK enum status chain_file_load(const char *path, struct stage_list *list,
                                        struct chain_live *live);
 

@@ -17,7 +17,7 @@
 static const double BPM_LEAST = 1, BPM_MOST = 1000;
 enum { BAR_MOST = 64, UNIT_MOST = 64 };
 
-/* `what` is named by the error: it is none. */
+/* Parse a tempo. `what` is the name in the error. */
 static enum status chain_tempo_parse(const char *what, const char *text, struct plugin_tempo *tempo)
 {
     char *end;
@@ -55,7 +55,7 @@ enum status chain_tempo_take(const char *text, const char *path, struct stage_li
     return STATUS_OK;
 }
 
-/* The fewest digits that read back the same. */
+/* Prints the fewest digits that give the same number when read. */
 void chain_tempo_print(const struct stage_list *list, FILE *stream)
 {
     char number[32];
@@ -167,7 +167,7 @@ static void make_stage_rows(void)
         };
 }
 
-/* Once: the workers of a batch read their jobs' options at the same time. */
+/* Makes the rows once, by pthread_once(): workers of a batch parse options at the same time. */
 const struct option_row *chain_options_stages(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -187,7 +187,7 @@ void chain_options_free(struct chain_options *options)
     stage_list_free(&options->stages);
 }
 
-/* Results of a GPU depend on its model. */
+/* Keep to the CPU for reproducible results, since results of a GPU depend on its model. */
 static enum status keep_to_cpu(struct convolver_settings *convolver, bool gpu_named)
 {
     if (gpu_named || strcmp(convolver->backend, "cuda") == 0)

@@ -41,8 +41,8 @@ static enum status add_read(void *context, const char *link, const char *target)
     return STATUS_OK;
 }
 
-/* The words for the state of stage `number`, from 1, in a chain at `path`. Its states were saved in
- * the folder `states` and will be in `path`.state. */
+/* The words for the state of stage `number` (from 1) in a chain at `path`. States were saved in the
+ * folder `states`, which becomes `path`.state. */
 static enum status state_args(const struct stage *stage, size_t number, const char *path,
                               const char *states, struct arg_list *args)
 {
@@ -51,7 +51,7 @@ static enum status state_args(const struct stage *stage, size_t number, const ch
     const char *slash = strrchr(path, '/');
     if ((size_t)snprintf(folder, sizeof folder, "%s/%zu", states, number) >= sizeof folder)
         return fail(CAUSE_UNSUPPORTED, "cannot write %.40s...: its name is too long", path);
-    if (access(folder, F_OK) != 0) /* it had nothing to save */
+    if (access(folder, F_OK) != 0) /* the plugin had nothing to save */
         return STATUS_OK;
     snprintf(state.folder, sizeof state.folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
              slash ? path : ".");
@@ -71,7 +71,7 @@ static void print_comment(const struct stage *stage, size_t number, FILE *stream
     const struct stage_info info = stage_describe(stage);
     fprintf(stream, "# %zu: ", number);
     if (info.name)
-        fprintf(stream, "%s, ", printable(info.name)); /* one line, too */
+        fprintf(stream, "%s, ", printable(info.name)); /* printable() also makes it one line */
     fprintf(stream, "%zu channel%s in, %zu out", stage->inputs, plural_s(stage->inputs),
             stage->outputs);
     if (info.taps > 0)
@@ -82,11 +82,11 @@ static void print_comment(const struct stage *stage, size_t number, FILE *stream
 struct printer {
     FILE *stream;
     char folder[PATH_MAX];       /* of the chain */
-    bool names_whole_paths;      /* not relative to the folder */
-    struct chain_copies *copies; /* those to name; NULL: the files themselves */
+    bool names_whole_paths;      /* print absolute paths; false: paths relative to the folder */
+    struct chain_copies *copies; /* name these copies; NULL: name the files themselves */
 };
 
-/* The words of a stage for the chain. */
+/* The words of a stage for the chain file. */
 static enum status args_for(struct printer *printer, const struct stage *stage,
                             struct arg_list *args)
 {
@@ -102,8 +102,8 @@ static enum status args_for(struct printer *printer, const struct stage *stage,
     return status;
 }
 
-/* Without quotes YAML takes none of these at the beginning, and no ": ", " #" or blank at an end.
- */
+/* Whether a text needs no quotes in YAML: none of these characters at the beginning, no ": " or "
+ * #", no blank at either end. */
 static bool is_plain(const char *text)
 {
     size_t length = strlen(text);
@@ -113,7 +113,7 @@ static bool is_plain(const char *text)
            !strstr(text, " #");
 }
 
-/* What is no ASCII, and what does not show, as an escape. */
+/* Print a character that is not ASCII or not printable as an escape. */
 static void print_escape(const char *text, size_t length, FILE *stream)
 {
     unsigned long code = (unsigned char)*text & (length == 1 ? 0x7fU : 0x7fU >> length);
@@ -159,7 +159,7 @@ static enum status print_option(const char *word, bool *has_any, FILE *stream)
     return STATUS_OK;
 }
 
-/* The words of `state` replace those of an older state. */
+/* Print the entry of a stage. The words in `state` replace those of an older state. */
 static enum status print_entry(const struct stage *stage, const struct arg_list *args,
                                const struct arg_list *state, FILE *stream)
 {
@@ -198,9 +198,9 @@ static void print_head(const struct stage_list *list, FILE *stream)
     fprintf(stream, "stages:%s\n", list->count ? "" : " []");
 }
 
-/* For a file at `path`; the state of stage i, from 1, will be in `path`.state/i, and was saved in
- * `states`/i (NULL: none was). With `copies`, which may be NULL, files are copied and the copies
- * named. The caller checks the stream. */
+/* Print a chain for a file at `path`. The state of stage i (from 1) was saved in `states`/i, which
+ * becomes `path`.state/i; `states` NULL: none was. If `copies` is not NULL, files are copied and
+ * the chain names the copies. The caller checks the stream. */
 static enum status chain_file_print(const struct stage_list *list, const char *path,
                                     const char *states, struct chain_copies *copies, FILE *stream)
 {
@@ -259,13 +259,13 @@ enum status chain_file_print_live(const struct stage_list *list, const struct ch
 struct chain_save {
     struct atomic_file file;
     bool force;
-    const char *path; /* the user's */
+    const char *path; /* path that the user gave */
     struct atomic_folder states;
     struct chain_copies copies;
-    bool collects; /* them */
+    bool collects; /* copy the files of the chain */
 };
 
-/* Whether the folder holds only folders named by numbers, as halo makes them. */
+/* Whether a folder has only folders with numbers as names, as halo makes them. */
 static bool holds_states(const char *folder)
 {
     DIR *listing = opendir(folder);
@@ -274,13 +274,13 @@ static bool holds_states(const char *folder)
     for (struct dirent *entry; only && (entry = readdir(listing));)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             only = strspn(entry->d_name, "0123456789") == strlen(entry->d_name);
-    only = only && errno == 0; /* the end, not an error */
+    only = only && errno == 0; /* readdir() reached the end, without an error */
     if (listing)
         closedir(listing);
     return only;
 }
 
-/* An existing folder of states may be replaced. */
+/* Check that the folder of states can be replaced, if it exists. */
 static enum status check_place(const struct chain_save *save, bool needed)
 {
     struct stat stats;
@@ -375,7 +375,7 @@ static enum status keep_states(struct chain_save *save)
     return error ? fail_errno(error, "cannot write %s", save->states.path) : STATUS_OK;
 }
 
-/* States and copies first, so that the chain never names those that are not there. */
+/* Renames states and copies before the chain, so that the chain never names missing files. */
 enum status chain_save_keep(struct chain_save *save)
 {
     enum status status = save->collects ? chain_copies_keep(&save->copies) : STATUS_OK;
@@ -383,7 +383,7 @@ enum status chain_save_keep(struct chain_save *save)
         status = keep_states(save);
     if (status == STATUS_OK)
         status = atomic_file_keep(&save->file, save->path);
-    if (save->file.temporary) { /* not even the name */
+    if (save->file.temporary) { /* the chain did not get its name */
         atomic_folder_undo(&save->states);
         chain_copies_undo(&save->copies);
     }

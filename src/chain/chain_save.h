@@ -1,8 +1,8 @@
-/* Saves a chain in a file, the states of its plugins in a folder beside it, FILE.state, and if it
- * is collected the files that it names in another, FILE.files (chain_collect.h).
+/* Saves a chain in a file, and the states of its plugins in a folder beside it, FILE.state. If the
+ * chain is collected, copies of its files are in another folder, FILE.files (chain_collect.h).
  *
- * All are written under hidden names and renamed by chain_save_keep: a failed render leaves no
- * chain, and a failed save leaves the old one.
+ * All are written under hidden names, and chain_save_keep renames them. So a failed render leaves
+ * no chain, and a failed save keeps the old chain.
  * Threads: the control thread.
  */
 #ifndef HALO_CHAIN_SAVE_H
@@ -15,20 +15,22 @@
 struct chain_live;
 struct chain_save;
 
-/* The filters exist and the step does not run. Errors: the file or a folder exists (without
- * `force`), the folder holds other files, permissions. */
+/* Write the chain under hidden names. The filters of the stages exist and the step does not run.
+ * Errors: the file or a folder exists (without `force`), the folder has other files, permissions.
+ */
 MUST_CHECK enum status chain_save_create(const char *path, bool force, bool collects,
                                          const struct stage_list *list, struct chain_save **save);
 
-/* Rename it into place. Errors: as above. */
+/* Rename the file and folders to their names. Errors: those of chain_save_create(). */
 MUST_CHECK enum status chain_save_keep(struct chain_save *save);
 
-/* Print loaded stages and what a live stream does with them (chain_file.h). All paths are absolute,
- * and states are those that the stages name. Errors: memory; the caller checks the stream. */
+/* Print loaded stages and the settings for a live stream as a chain file (chain_file.h). All paths
+ * are absolute; states of plugins are the folders that the stages name. Errors: memory; the caller
+ * checks the stream. */
 MUST_CHECK enum status chain_file_print_live(const struct stage_list *list,
                                              const struct chain_live *live, FILE *stream);
 
-/* Removes what was not kept. */
+/* Remove hidden files and folders that chain_save_keep() did not rename. */
 void chain_save_destroy(struct chain_save *save);
 
 #endif

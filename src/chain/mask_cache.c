@@ -12,18 +12,18 @@ enum { BUCKETS = 1 << 12 };
 struct cached_mask {
     struct mask_cache *cache;
     char *key;
-    struct mask *mask; /* NULL: a thread makes it */
+    struct mask *mask; /* NULL: a thread is making the mask */
     size_t users;
-    size_t bytes; /* as counted in the cache: while there are no users */
+    size_t bytes; /* bytes that the cache counts for the mask while it has no users */
     struct cached_mask *next_in_bucket;
-    struct cached_mask *newer, *older; /* of those without users */
+    struct cached_mask *newer, *older; /* neighbours in the list of masks without users */
 };
 
-/* All is the lock's. */
+/* All members are guarded by the lock. */
 struct mask_cache {
     pthread_mutex_t lock;
     pthread_cond_t made_one;
-    size_t bytes, bytes_most; /* of masks without users */
+    size_t bytes, bytes_most; /* bytes of masks without users, and the most allowed */
     size_t made, found;
     struct cached_mask *newest, *oldest;
     struct cached_mask *buckets[BUCKETS];
@@ -57,7 +57,7 @@ static void remove_entry(struct mask_cache *cache, struct cached_mask *entry)
     free(entry);
 }
 
-/* ---- those without users, by age ---- */
+/* ---- masks without users, by age ---- */
 
 static void leave_unused(struct mask_cache *cache, struct cached_mask *entry)
 {
@@ -110,8 +110,8 @@ static struct cached_mask *add_entry(struct mask_cache *cache, const char *key)
     return entry;
 }
 
-/* An entry whose mask is there, in use from now on; or a new one, to be made by the caller; NULL:
- * no memory. The lock is held. */
+/* Find the entry of a key, or add one whose mask the caller must make. The entry is in use from now
+ * on. NULL: no memory. The lock is held. */
 static struct cached_mask *find_or_add(struct mask_cache *cache, const char *key)
 {
     struct cached_mask *entry;
@@ -125,7 +125,7 @@ static struct cached_mask *find_or_add(struct mask_cache *cache, const char *key
     return entry;
 }
 
-/* Without the lock: others wait for this mask, but not for each other's. */
+/* Make a mask without holding the lock, so that threads wait only for masks that they need. */
 static enum status make_shared(struct cached_mask *entry,
                                enum status (*make)(void *context, struct mask **mask),
                                void *context, struct mask **mask)

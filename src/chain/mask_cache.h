@@ -1,7 +1,7 @@
-/* Masks that are kept between the jobs of one process, ready to convolve: read, adapted, and with
- * what convolvers made of them (mask_share.h). Those that no job uses are let go, the least
- * recently used first, when all together take more memory than allowed. Two threads that want the
- * same mask at once wait for one to make it.
+/* Keeps masks between the jobs of one process, ready to convolve: read, adapted, and with the
+ * spectra that convolvers made of them (mask_share.h). If unused masks take more memory than
+ * allowed, the least recently used are freed first. If two threads want the same new mask at once,
+ * one makes it and the other waits.
  *
  * Threads: any.
  */
@@ -13,19 +13,19 @@
 
 struct mask_cache;
 
-/* `bytes`: most that masks without users take. Errors: memory. */
+/* `bytes`: most memory for masks that no job uses. Errors: memory. */
 MUST_CHECK enum status mask_cache_create(size_t bytes, struct mask_cache **cache);
 
-/* No mask of it is in use. NULL is allowed. */
+/* No job may use a mask of the cache. NULL is allowed. */
 void mask_cache_destroy(struct mask_cache *cache);
 
-/* The mask of `key`, made by make() if it is not there; mask_destroy gives it back. Errors: those
- * of make(), memory. */
+/* Get the mask of `key`; make() makes it if the cache lacks it. mask_destroy() gives it back.
+ * Errors: those of make(), memory. */
 MUST_CHECK enum status mask_cache_take(struct mask_cache *cache, const char *key,
                                        enum status (*make)(void *context, struct mask **mask),
                                        void *context, struct mask **mask);
 
-/* Counts: masks made so far, and those found. For tests and reports. */
+/* For tests and reports: the number of masks made so far, and of masks found in the cache. */
 void mask_cache_counts(struct mask_cache *cache, size_t *made, size_t *found);
 
 #endif

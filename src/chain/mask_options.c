@@ -15,7 +15,7 @@
 
 /* ---- map= ---- */
 
-/* Part of a word: a pair, IN or TAP. */
+/* A part of a word: a pair, IN or TAP. */
 struct span {
     const char *text;
     size_t length;
@@ -23,7 +23,7 @@ struct span {
 
 #define SPAN(SPAN) (int)(SPAN).length, (SPAN).text
 
-/* The next part up to one of `ends`, or false. */
+/* Get the next part, up to `separator`. False: there is none. */
 static bool next_span(const char **text, const char *end, char separator, struct span *span)
 {
     if (*text > end)
@@ -42,7 +42,7 @@ static enum status refuse_form(struct span pair)
                 SPAN(pair));
 }
 
-/* IN:TAP+TAP as IN and the taps. */
+/* Split IN:TAP+TAP into IN and the taps. */
 static enum status split_pair(struct span pair, struct span *in, struct span *taps)
 {
     const char *colon = memchr(pair.text, ':', pair.length);
@@ -73,9 +73,9 @@ enum status mask_map_add(struct mask_map_pairs *map, const char *word)
 
 /* ---- names ---- */
 
-/* Channels of the sound or of the mask. */
+/* The channels of a sound or a mask, by name. */
 struct named {
-    const char *what; /* "the sound", "mask hall.wav" */
+    const char *what; /* for messages: "the sound", "mask hall.wav" */
     const char *advice;
     size_t channels;
     struct channel_layout layout;
@@ -116,11 +116,11 @@ void mask_map_guess_sound(const struct mask_map_pairs *map, struct stream_format
 
 struct routing {
     struct named sound, from;
-    struct mask *mask; /* as it was */
-    struct mask *made; /* with the columns and paths that are asked for */
+    struct mask *mask; /* the original mask */
+    struct mask *made; /* new mask with the requested columns and paths */
 };
 
-/* The mask's channels that a pair adds up. Errors: one that is not there, or twice. */
+/* Mark the mask's channels that a pair adds up. Errors: a channel is missing, or named twice. */
 static enum status find_taps(const struct routing *routing, struct span taps, bool *is_taken,
                              size_t *first, size_t *count)
 {
@@ -181,7 +181,7 @@ static enum status add_pairs(struct routing *routing, const struct mask_map_pair
     return status;
 }
 
-/* Exchange what the two hold; the caller destroys `other`. */
+/* Exchange the columns of two masks. The caller destroys `other`. */
 static void take_columns(struct mask *mask, struct mask *other)
 {
     double *coefficients = mask->coefficients;
@@ -195,7 +195,7 @@ static void take_columns(struct mask *mask, struct mask *other)
     other->paths = paths;
 }
 
-/* A column for each path, of which there are at most as many as channels. */
+/* Make a column for each path. There are at most as many as channels. */
 static enum status make_columns(const struct mask *mask, size_t columns, size_t taps,
                                 size_t channels, struct mask **made)
 {
@@ -272,7 +272,7 @@ enum status mask_map_pass(const struct stream_format *format, struct mask *mask)
 
 const char *const mask_options_trust[] = {"yes", "no", NULL};
 
-/* Frames, or a time with its unit. */
+/* Parse a LENGTH: frames, or a time with its unit. */
 static enum status parse_span(void *options, const struct option_row *row, const char *text)
 {
     char *end;
@@ -309,7 +309,7 @@ static enum status parse_order(void *options, const struct option_row *row, cons
                 suggest_from(near, text, order_names));
 }
 
-/* Degrees, as far either way. */
+/* Parse an angle in degrees, within the same limit in both directions. */
 static enum status parse_angle(void *options, const struct option_row *row, const char *text)
 {
     double value;
@@ -455,7 +455,7 @@ static enum status parse_once(const struct option_row *row, const char *text,
     return option_store(row, options, text);
 }
 
-/* The keys similar to that of `word`, in `near`. */
+/* Write keys similar to the key of `word` into `near`. */
 static const char *suggest_key(char near[SUGGEST_TEXT], const char *word, const char *others)
 {
     char key[64];
@@ -514,7 +514,7 @@ enum status mask_options_parse_gain(const char *word, double *db)
     return STATUS_OK;
 }
 
-/* Whole frames, clamped to more than any mask has. */
+/* A LENGTH in whole frames, clamped to more than any mask has. */
 static size_t frames_of(struct mask_span span, uint32_t rate)
 {
     double frames = rint(span.seconds ? span.value * rate : span.value);
@@ -540,7 +540,7 @@ static void fade_out(struct mask *mask, size_t frames)
     }
 }
 
-/* The direct sound of a room: the tap of largest magnitude, in any column. */
+/* The position of the direct sound: the tap of largest magnitude in all columns. */
 static size_t find_peak(const struct mask *mask)
 {
     size_t peak = 0;
@@ -588,7 +588,7 @@ static enum status resample(struct mask *mask, uint32_t rate, struct workers *wo
     return STATUS_OK;
 }
 
-/* Sum over a column of the magnitudes, or of their squares. */
+/* The sum of the magnitudes of a column, or of their squares. */
 static double size_of(const struct mask *mask, size_t column, enum mask_normalize normalize)
 {
     const double *taps = mask_column(mask, column);
@@ -627,7 +627,7 @@ static void scale(const struct mask_options *options, struct mask *mask)
         mask_scale(mask, factor, options->load.workers);
 }
 
-/* As the sound, map= and order= say. */
+/* Give the mask its paths, by the sound, map= and order=. */
 static enum status route(const struct mask_options *options, const struct stream_format *format,
                          struct mask *mask)
 {
@@ -674,7 +674,7 @@ enum status mask_options_apply(const struct mask_options *options,
         mask->origin = find_peak(mask);
     size_t origin = mask->origin;
     TRY(mask_pad(mask, frames_of(options->delay, rate)));
-    mask->origin = origin; /* a delay: time zero stays in place */
+    mask->origin = origin; /* a delay keeps time zero in place */
     TRY(resample(mask, format->rate, options->load.workers));
     TRY(route(options, format, mask));
     scale(options, mask);

@@ -4,10 +4,10 @@
  *
  *   raw=FORMAT, rate=HZ, channels=N    samples without a header; rate= also of text
  *   folder=FOLDER                      folder whose files a configuration may name in any case
- *   file=NAME=>PATH                    PATH in the place of what a configuration calls NAME; any
+ *   file=NAME=>PATH                    PATH replaces the file that a configuration calls NAME; any
  *                                      number of them
  *   trust-config=no                    a configuration may name no others (mask_config.h)
- *   skip=nonlinear                     what is no filter in it (a limiter) is left out
+ *   skip=nonlinear                     leave out parts that are no filters, such as a limiter
  *   az=DEGREES, el=DEGREES, speakers=LAYOUT, interpolate=nearest|linear
  *                                      directions of a SOFA file (mask_sofa.c)
  *
@@ -29,7 +29,7 @@
  *                        map=FL:FL,FR:FR,C:L+R the sound's centre goes through the sum of the
  *                        mask's left and right. IN and TAP are positions that the layout of the
  *                        sound and of the mask's file have (signal/channel_layout.h), or numbers
- *                        from 1. What comes out is of the channel IN; channels of the sound that
+ *                        from 1. The output is the channel IN; channels of the sound that
  *                        are not named come out unchanged, at time zero of the mask
  *   normalize=peak       the largest tap becomes 1
  *            =energy     the sum of squares of the loudest output becomes 1, which keeps the
@@ -42,9 +42,9 @@
  *                        counts from there
  *        =kaldi          the same with the power of the whole convolution, as Kaldi has it
  *
- * A LENGTH is in frames of the mask (480) or a time (10ms, 0.01s), rounded to whole frames.
- * All channels are scaled by the same factor; silence stays silence. An option that would have no
- * effect on a mask is refused, and so is one that is given twice, but for file=.
+ * A LENGTH is in frames of the mask (480) or a time (10ms, 0.01s), rounded to whole frames. All
+ * channels are scaled by the same factor; silence stays silence. An option that would have no
+ * effect on a mask is refused. So is an option given twice, except file=.
  * Threads: any. Not real-time.
  */
 #ifndef HALO_MASK_OPTIONS_H
@@ -58,7 +58,7 @@
 
 struct mask_span {
     double value;
-    bool seconds; /* else frames */
+    bool seconds; /* `value` is in seconds; false: frames */
 };
 
 enum mask_normalize {
@@ -70,7 +70,7 @@ enum mask_normalize {
 
 enum { MASK_OPTIONS_FILES_MOST = 1024, MASK_MAP_PAIRS_MOST = 64 };
 
-/* Words of map=, each with a pair or several between commas; not owned. */
+/* The words of map=. Each has one pair, or several separated by commas. Not owned. */
 struct mask_map_pairs {
     size_t count;
     const char *pairs[MASK_MAP_PAIRS_MOST];
@@ -81,34 +81,36 @@ struct mask_options {
     uint32_t given; /* a bit for each name that was parsed */
     bool has_order;
     struct mask_load_options load;
-    size_t channel; /* 0: all */
+    size_t channel; /* channel to keep, from 1; 0: all */
     struct mask_span trim, length, fade, delay, early;
     bool aligns_peak;
     bool minimum_phase;
     enum mask_order order;
     enum mask_map map;
-    struct mask_map_pairs map_pairs; /* instead, if there are any */
+    /* map=IN:TAP,...; replaces `order` and `map` if count > 0 */
+    struct mask_map_pairs map_pairs;
     enum mask_normalize normalize;
     bool invert;
     enum mask_output_level level;
-    double gain;                                /* dB */
-    const char *files[MASK_OPTIONS_FILES_MOST]; /* for `load`: the struct must not move */
+    double gain; /* dB */
+    /* `load` points here, so the struct must not move */
+    const char *files[MASK_OPTIONS_FILES_MOST];
 };
 
-/* Whether configurations are trusted: yes or no, for a row of struct mask_load_options'
- * distrusts_configs. */
+/* The words of trust-config=, yes and no, for option rows that set
+ * mask_load_options.distrusts_configs. */
 extern const char *const mask_options_trust[];
 
-/* The keys, "gain=" or "invert". */
+/* The keys of all options: "gain=", "invert", ... */
 extern const struct option_row mask_options_rows[];
 
-/* Parse one option, "trim=10ms". Errors (usage): an invalid value, an option that was given before,
- * or an unknown one: then the message lists all, with `others` (or NULL), those of the kind of
- * mask. */
+/* Parse one option, "trim=10ms". Errors (usage): an invalid value; an option that was given before;
+ * an unknown option. The message about an unknown option lists all, with `others`, the options of
+ * the kind of mask (or NULL). */
 MUST_CHECK enum status mask_options_parse(const char *word, const char *others,
                                           struct mask_options *options);
 
-/* Parse "gain=-6" alone, in decibels. Errors: as above. */
+/* Parse the option "gain=-6"; *db is in decibels. Errors: those of mask_options_parse(). */
 MUST_CHECK enum status mask_options_parse_gain(const char *word, double *db);
 
 /* Apply the options for a sound of `format`. With map= or order= the mask then has its own paths.
@@ -118,24 +120,27 @@ MUST_CHECK enum status mask_options_apply(const struct mask_options *options,
                                           const struct stream_format *format, enum mask_align align,
                                           struct mask *mask);
 
-/* From the words of a spec (spec_split), hall.wav gain=-6 or lowpass:1000 taps=255: read or make
- * the mask, and parse its options: those of a made mask are removed from `spec`, the others are in
+/* Read or make the mask of a spec, given as words (spec_split): hall.wav gain=-6, or lowpass:1000
+ * taps=255. Options for making a mask are removed from `spec`. The others are parsed into
  * `options`, for mask_options_apply. Errors: usage, those of design_load. */
 MUST_CHECK enum status mask_spec_load(char **spec, struct mask_options *options,
                                       struct mask **mask);
 
-/* Errors (usage): no such form, too many. */
+/* Add a word of map=. Errors (usage): the word has another form, too many words. */
 MUST_CHECK enum status mask_map_add(struct mask_map_pairs *map, const char *word);
 
-/* The fewest channels that have all names, for a mask that is inspected without a sound. */
+/* Guess the format of a sound for a mask that is inspected without one: the fewest channels that
+ * have all names in the map. */
 void mask_map_guess_sound(const struct mask_map_pairs *map, struct stream_format *sound);
 
-/* Give the mask its paths for a sound of `format`, but for those of channels that are not named.
- * Errors: names or numbers that the sound or the mask lack, one of the sound's twice, memory. */
+/* Give the mask the paths of the map, for a sound of `format`. Channels that the map does not name
+ * get none. Errors: a name or number that the sound or the mask lacks, a channel of the sound
+ * twice, memory. */
 MUST_CHECK enum status mask_map_route(const struct mask_map_pairs *map,
                                       const struct stream_format *format, struct mask *mask);
 
-/* Let the sound's other channels through unchanged; after the mask is scaled. Errors: memory. */
+/* Add paths that pass channels which the map does not name unchanged. Call after the mask is
+ * scaled. Errors: memory. */
 MUST_CHECK enum status mask_map_pass(const struct stream_format *format, struct mask *mask);
 
 #endif

@@ -31,7 +31,7 @@ enum status proof_begin(const struct proof_options *options, struct stage_list *
     return STATUS_OK;
 }
 
-/* `since`: the frame of the sound that was the stage's first. */
+/* Include a stage in the result. `since`: frame of the sound that was the stage's first. */
 static void include(struct proof_result *result, const struct stage *stage, uint64_t since)
 {
     const struct proof *proof = &stage->proof;
@@ -49,7 +49,7 @@ static void include(struct proof_result *result, const struct stage *stage, uint
         ((double)(since + proof->worst_at) - (double)stage->filter->latency) / result->rate;
 }
 
-/* A chain that came after those of `all`. */
+/* Add the result of a chain that ran after the chains in `all`. */
 static void add(struct proof_result *all, const struct proof_result *chain)
 {
     const struct proof_result before = *all;
@@ -75,13 +75,13 @@ void proof_end(const struct proof_options *options, struct stage_list *stages, u
         stage->is_proven = true;
         include(&chain, stage, since);
     }
-    if (chain.proof.frames > chain.frames) /* the rest filled a block, or was not kept */
+    if (chain.proof.frames > chain.frames) /* further frames filled a block or were not kept */
         chain.proof.frames = chain.frames;
     if (chain.is_there)
         add(result, &chain);
 }
 
-/* Never more than is true. */
+/* Tenths, rounded down so that the share is never overstated. */
 static double tenths(double value)
 {
     return floor(10 * value) / 10;
@@ -106,7 +106,7 @@ void proof_print(const struct proof_result *result)
          tenths(100 * share(result)), error, result->bound_db);
 }
 
-/* No error and one without measure are null. */
+/* A ratio in dB as JSON; null if there is no error or it cannot be measured. */
 static json_t *db_or_null(double ratio)
 {
     return ratio > 0 && isfinite(ratio) ? json_real(audio_to_db(ratio)) : json_null();
@@ -205,7 +205,8 @@ void report_clipping(const char *output, uint64_t clipped)
                 plural_s(clipped));
 }
 
-/* In tenths of a dB. Below full scale dither needs two steps of room. */
+/* The largest gain without clipping, in tenths of a dB. Dither needs two steps of room below full
+ * scale. */
 static double gain_without_clipping(const struct report *report)
 {
     unsigned bits = sound_format_bits(report->sound_format);
@@ -274,10 +275,10 @@ json_t *report_stages(const struct stage_list *list)
     return stages;
 }
 
-/* The masks of all stages as one; "stages" lists them separately. */
+/* The masks of all stages together. The report also has them separately, in "stages". */
 struct report_masks {
-    json_t *specs; /* NULL: no mask */
-    size_t taps;   /* of the masks in series */
+    json_t *specs; /* array of their specs; NULL: there is no mask */
+    size_t taps;   /* taps of all masks in series */
     struct stage_info first;
     uint64_t gpu_failures;
 };

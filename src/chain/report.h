@@ -13,14 +13,14 @@
 
 /* ---- the proof ---- */
 
-/* --prove: the convolvers of a chain compared with double precision (prover.h), and what is said of
- * it.
+/* --prove: compares the convolvers of a chain with double precision (prover.h), and reports the
+ * errors.
  *
  *   proven: 12.3 s of 600.0 s (2.0 %), error at most -141.2 dB of max|x| sum|h|, -126.0 dB of the
  *   peak (bound -120 dB)
  *
- * Of several stages the least share and the largest errors; of several chains, one after the other,
- * the sum of what was compared.
+ * For several stages, the report has the least share and the largest errors. For several chains,
+ * one after the other, it has the sum of the frames compared.
  * Threads: the control thread.
  */
 
@@ -37,30 +37,32 @@ struct proof_options {
            .optional = true, .given = OPT_GIVEN(TYPE, FIELD.wanted))
 
 struct proof_result {
-    bool is_there; /* it was asked for */
+    bool is_there; /* a proof was requested */
     struct proof proof;
-    char worst[256];      /* the stage with the largest error to the bound: "--mask hall.wav" */
-    double worst_seconds; /* seconds into the sound, where that error is */
-    uint64_t frames;      /* frames of the sound, of all chains */
+    /* stage with the largest error relative to the bound: "--mask hall.wav" */
+    char worst[256];
+    double worst_seconds; /* position of that error in the sound, in seconds */
+    uint64_t frames;      /* frames of the sound, summed over all chains */
     uint32_t rate;
     double bound_db;
 };
 
-/* Stages are loaded, and not created yet. frames: of the output; 0 or less: unknown. Does nothing
- * unless wanted. Errors (usage): no stage can be proven. */
+/* Prepare a proof for loaded stages, before their filters are created. frames: length of the
+ * output; 0 or less: unknown. Does nothing unless options->wanted. Errors (usage): no stage can be
+ * proven. */
 MUST_CHECK enum status proof_begin(const struct proof_options *options, struct stage_list *stages,
                                    int64_t frames);
 
-/* After the last step of a chain, which output the sound from frame `since` to frame `until`. Adds
- * to *result, which is zero before, and sets `proof` of the stages. */
+/* Call after the last step of a chain that output the frames from `since` to `until`. Adds to
+ * *result, which is zeroed before the first chain, and sets `proof` of the stages. */
 void proof_end(const struct proof_options *options, struct stage_list *stages, uint64_t since,
                uint64_t until, uint32_t rate, struct proof_result *result);
 
-void proof_print(const struct proof_result *result);   /* with note(), if there is one */
-json_t *proof_json(const struct proof_result *result); /* NULL: there is none */
+void proof_print(const struct proof_result *result);   /* prints with note() if there is a proof */
+json_t *proof_json(const struct proof_result *result); /* NULL: there is no proof */
 
-/* Errors: above the bound, or nothing was compared; `consequence` says what that means for the
- * output. */
+/* Errors: the error is above the bound, or nothing was compared. `consequence`: text about the
+ * output for the message. */
 MUST_CHECK enum status proof_judge(const struct proof_result *result, const char *consequence);
 
 /* ---- the report ---- */
@@ -77,37 +79,37 @@ struct report {
     const struct filter *chain;
     struct engine_totals totals;
     enum tail tail;
-    bool true_peak;  /* totals hold one */
+    bool true_peak;  /* `totals` has a true peak */
     double loudness; /* LUFS of the output; NAN: not measured */
     double scale;    /* factor of --normalize, else 1; totals include it */
     uint64_t clipped;
     bool length_is_open;  /* the length of the input was open (struct source) */
-    bool precision_given; /* asked for */
+    bool precision_given; /* the user chose the precision */
     bool reproducible;
     size_t threads;
-    double seconds; /* the run took */
+    double seconds; /* duration of the run, in seconds */
     struct proof_result proof;
-    const struct sound_metadata *metadata; /* metadata that was carried; NULL: none was kept */
+    const struct sound_metadata *metadata; /* metadata that was carried over; NULL: none */
 };
 
-/* The stages in any report: a JSON array with an object each; and warnings about plugins with
- * invalid samples or late blocks. */
+/* report_stages() returns a JSON array with an object for each stage. report_print_stages() prints
+ * the notes and warnings of each stage, such as about plugins with late blocks. */
 json_t *report_stages(const struct stage_list *stages);
 void report_print_stages(const struct stage_list *stages);
 
-/* Print a summary with note(), and what spoiled the sound with warning(). */
+/* Print a summary with note(), and faults of the sound with warning(). */
 void report_print(const struct report *report);
 
-/* A layout of so many channels by its name, or null; to be released. */
+/* The name of a layout of `channels` channels as JSON, or null; a new reference. */
 json_t *report_layout(struct channel_layout layout, size_t channels);
 
-/* What a report says, as a new JSON object; NULL: memory. */
+/* The report as a new JSON object; NULL: memory. */
 json_t *report_object(const struct report *report);
 
-/* One JSON object and a newline. Errors: memory, the write. */
+/* Print the report as a JSON object and a newline. Errors: memory, writing. */
 MUST_CHECK enum status report_print_json(const struct report *report, FILE *stream);
 
-/* Warn of samples that OUT could not hold, if there are any. */
+/* Warn if `clipped`, the number of samples that OUT could not hold, is not 0. */
 void report_clipping(const char *output, uint64_t clipped);
 
 #endif

@@ -14,8 +14,9 @@ static bool is_file(const char *text, size_t length)
     return is_there;
 }
 
-/* The length of the first word: up to a comma, the first that ends the name of a file that is
- * there, perhaps behind a kind ("inverse:a, b.cal"); else up to the first comma. */
+/* The length of the first word. It ends at the first comma before which the text names an existing
+ * file, perhaps after a kind ("inverse:a, b.cal"). If there is no such comma, it ends at the first.
+ */
 static size_t name_length(const char *text)
 {
     size_t shortest = strcspn(text, ","), length = shortest, kind = strcspn(text, ":,");

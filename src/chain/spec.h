@@ -1,9 +1,10 @@
-/* What describes a stage or a mask: a name, and options after commas; "\," is a comma of a name,
- * and so is one in the name of a file that is there. */
+/* A spec describes a stage or a mask: a name, and options after commas. "\," is a comma in a name.
+ * A comma in the name of an existing file needs no backslash. */
 #ifndef HALO_SPEC_H
 #define HALO_SPEC_H
 
-/* The words of a spec, NULL-terminated, in one allocation for free(); NULL: memory. */
+/* Split a spec into its words, NULL-terminated, in one allocation that the caller frees. NULL:
+ * memory. */
 char **spec_split(const char *text);
 
 #endif

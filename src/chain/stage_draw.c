@@ -14,11 +14,11 @@
 
 enum { VALUE_BYTES = 64 };
 
-/* Who draws. */
+/* The names from which a value is drawn. */
 struct draw {
     uint64_t seed;
     const char *id;
-    size_t stage; /* from 1 */
+    size_t stage; /* number of the stage, from 1 */
 };
 
 static double draw_one(const struct draw *draw, const char *key, size_t length)
@@ -32,7 +32,7 @@ static double draw_one(const struct draw *draw, const char *key, size_t length)
     return (double)(noise_hash(sum) >> 11) * 0x1p-53;
 }
 
-/* "-6..0" */
+/* Draw from a range "-6..0". */
 static enum status draw_range(const char *name, const char *text, double share,
                               char value[VALUE_BYTES])
 {
@@ -55,7 +55,7 @@ static enum status draw_range(const char *name, const char *text, double share,
     return STATUS_OK;
 }
 
-/* The key of a word that may be drawn; NULL: none. */
+/* The key of a word whose value may be drawn; NULL: none. */
 static const struct stage_draw *find_draw(const struct stage_ops *ops, const char *word, bool first)
 {
     for (const struct stage_draw *row = ops->draws; row && row->key; row++)
@@ -82,7 +82,7 @@ static enum status draw_value(const struct stage_ops *ops, const struct stage_dr
     return STATUS_OK;
 }
 
-/* A word as it is written in a spec. */
+/* Write a word as in a spec, with commas escaped. */
 static void put_word(const char *word, FILE *stream)
 {
     for (; *word; word++) {

@@ -13,7 +13,7 @@ struct stage_gain {
     struct automation automation;
 };
 
-/* at=3s:gain=-6 */
+/* Parse a word "at=3s:gain=-6". */
 static enum status parse_word(struct stage *stage, const char *word)
 {
     struct stage_gain *gain = stage->data;

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 
 enum {
-    HESUVI_CHANNELS = 8, /* 7.1, which has them all */
+    HESUVI_CHANNELS = 8, /* 7.1, which has all channels that HeSuVi knows */
     PATHS_SHOWN = 64,
 };
 
@@ -106,7 +106,7 @@ enum status stage_mask_study(const char *text, const struct stream_format *sound
     format.rate = mask->rate ? mask->rate : usual;
     if (sound->channels == 0 && options.map_pairs.count > 0)
         mask_map_guess_sound(&options.map_pairs, &format);
-    else if (sound->channels == 0) /* those of a sound that fits the mask */
+    else if (sound->channels == 0) /* use the channels of a sound that fits the mask */
         format.channels = mask->has_own_paths                  ? mask->inputs
                           : options.channel                    ? 1
                           : options.order == MASK_ORDER_HESUVI ? HESUVI_CHANNELS
@@ -136,7 +136,8 @@ enum status stage_mask_file(const char *text, char **file)
 
 /* ---- the stage: its data is the mask ---- */
 
-/* What a mask in a cache depends on. For free(); NULL: memory. */
+/* The key of a mask in the cache: all that the mask depends on. The caller frees it. NULL: memory.
+ */
 static char *cache_key(const struct stage *stage, char *const *spec,
                        const struct stream_format *format)
 {
@@ -200,8 +201,8 @@ static size_t find_arg(char *const *spec, const char *begin, size_t *at)
     return count;
 }
 
-/* With level= the gain scales what the stage makes, at the end: rooms whose gain is drawn for each
- * job are one mask, with one set of spectra. */
+/* With level= the gain is applied to the stage's output, not to the mask. So jobs with different
+ * drawn gains share a mask and its spectra. */
 static enum status parse_gain_of_level(char **spec, double *factor)
 {
     size_t level, gain;
@@ -268,14 +269,14 @@ static enum status stage_mask_create(struct stage *stage, size_t block, struct w
     return STATUS_OK;
 }
 
-/* The convolver holds the spectra; the mask is never switched. */
+/* Free the mask's data: the convolver has the spectra, and the mask is never switched. */
 static void stage_mask_discard(struct stage *stage)
 {
     if (!convolver_needs_mask(stage->filter))
         mask_discard_coefficients(stage->data, stage->settings.convolver.workers);
 }
 
-/* What a sound file's header tells of it: the truth for most masks. */
+/* Announce the mask by the length in its file's header, which is right for most masks. */
 static void stage_mask_expect(const char *text, const struct stage_settings *settings,
                               const struct stream_format *format)
 {
@@ -350,7 +351,7 @@ static json_t *stage_mask_report_json(const struct stage *stage)
                      *reason ? reason : NULL);
 }
 
-/* hall.wav, those of invert: and combine:, folder=FOLDER, file=NAME=>PATH. */
+/* Paths are hall.wav, files in invert: and combine:, folder=FOLDER, file=NAME=>PATH. */
 static bool stage_mask_path_in(char *const *spec, size_t word, size_t from, struct stage_path *path)
 {
     const char *text = spec[word],

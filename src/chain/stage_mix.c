@@ -1,4 +1,4 @@
-/* Compiled for each precision: the mix filter; the rest is common to both. */
+/* The mix filter is compiled for each precision; the other functions once. */
 #include "chain/stage_mix.h"
 
 #include "base/decimal.h"
@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the controls change. */
+/* State that the controls change. */
 struct stage_mix_state {
     struct filter filter;
-    bool absent; /* the current block is, or was when this was recorded */
+    bool absent; /* the current block is absent, or was when the sound was recorded */
     bool was_absent;
     _Atomic bool left_out;
-    bool keeps_dry;       /* @wet= */
-    _Atomic double value; /* share, or dB */
+    bool keeps_dry;       /* @wet=: the input is added in full */
+    _Atomic double value; /* share (mix) or dB (wet) */
     _Atomic bool bypass;
 };
 
@@ -95,7 +95,7 @@ enum status stage_mix_take(struct stage_mix_spec *spec, struct automation_time t
     bool later = automation_is_word(word);
     if (later)
         TRY(automation_parse(word, time, &point, &word));
-    const char *equals = strchr(word, '='); /* "@bypass" alone means on */
+    const char *equals = strchr(word, '='); /* "@bypass" without a value means on */
     point.target = begins(word, "@mix=")   ? STAGE_CONTROL_MIX
                    : begins(word, "@wet=") ? STAGE_CONTROL_WET
                                            : STAGE_CONTROL_BYPASS;
@@ -209,13 +209,13 @@ struct stage_mix {
     struct history history;
     struct real_block dry;
     struct ramp wet;
-    size_t smooth; /* frames */
+    size_t smooth; /* frames of a ramp when a control changes */
     struct automation_cursor cursor;
     char notice[300];
-    bool has_notice; /* that is to be shown */
+    bool has_notice; /* a notice must be shown */
 };
 
-/* Factor of the stage by its controls. */
+/* The factor of the stage's output, or with `dry` of its input, by the controls. */
 HALO_REALTIME static real share(const struct stage_mix *mix, bool dry)
 {
     return dry ? 0 : (real)stage_mix_gains_now(&mix->state.filter).wet;

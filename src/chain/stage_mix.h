@@ -1,4 +1,4 @@
-/* The options of every stage: how much of it is heard.
+/* The options of every stage that set how much of its output is heard.
  *
  *   @mix=0..1             the share of the stage; the rest is its input, delayed by the latency of
  *                         the stage. Output n gets input n, modulo the number of inputs
@@ -7,10 +7,10 @@
  *   at=TIME:@mix=VALUE    later; also of the others, see automation.h. Before the first, a mix is 1
  *                         and a level 0 dB
  *
- * A live stage that misses its block is bypassed until it is in time again; one that fails is left
- * out for good. Changes are ramps over the time given, or AUTOMATION_SMOOTH seconds. At rest, a mix
- * of 1 is bit for bit the stage, and 0 bit for bit its input.
- * Threads: stage_mix_set is for one control thread, while the step runs, or for the step itself.
+ * A live stage that misses its block is bypassed until it is in time again. A stage that fails is
+ * left out for good. Changes are ramps over the time given, or AUTOMATION_SMOOTH seconds. At rest,
+ * the output with a mix of 1 is exactly the stage's, and with 0 exactly its input. Threads: while
+ * the step runs, one control thread or the step itself may call stage_mix_set.
  */
 #ifndef HALO_STAGE_MIX_H
 #define HALO_STAGE_MIX_H
@@ -20,8 +20,8 @@
 #include "sound/automation.h"
 #include "sound/filter.h"
 
-/* Controls of a stage: the first three of its mix, which has either MIX or WET; the last its own.
- */
+/* Controls of a stage. MIX, WET and BYPASS belong to its mix, which has either MIX or WET. OWN is a
+ * control of the stage itself. */
 enum stage_control_kind {
     STAGE_CONTROL_MIX,
     STAGE_CONTROL_WET,
@@ -32,20 +32,20 @@ enum stage_control_kind {
 /* All zero: no options. */
 struct stage_mix_spec {
     bool given;
-    bool has_mix, has_wet; /* @mix=, @wet=, at whatever time: one of them */
-    bool has_value;        /* there is a value at the start */
-    double value;          /* share or dB */
+    bool has_mix, has_wet; /* @mix= or @wet= was given, for the start or a later time; never both */
+    bool has_value;        /* `value` is given for the start */
+    double value;          /* share (mix) or dB (wet) */
     bool bypass;
     struct automation automation; /* targets are enum stage_control_kind */
 };
 
-/* The controls, by enum stage_control_kind. */
+/* The controls of a mix, indexed by enum stage_control_kind. */
 extern const struct plugin_port stage_mix_ports[];
 
 /* The options, for completion. */
 extern const struct option_row stage_mix_rows[];
 
-/* Whether a word of a spec is one of these options. */
+/* Whether a word of a spec is an option of the mix. */
 bool stage_mix_is_word(const char *word);
 
 /* Parse a value such as "0.5" or "on". Errors (usage): invalid value. */
@@ -56,7 +56,8 @@ MUST_CHECK enum status stage_mix_parse(enum stage_control_kind kind, const char 
 MUST_CHECK enum status stage_mix_take(struct stage_mix_spec *spec, struct automation_time time,
                                       const char *word);
 
-/* Take these options out of a spec. Errors: as above. */
+/* Parse the options of the mix into `spec`, and remove them from `words`. Errors: those of
+ * stage_mix_take(). */
 MUST_CHECK enum status stage_mix_take_all(struct stage_mix_spec *spec, struct automation_time time,
                                           char **words);
 
@@ -65,19 +66,19 @@ struct stage_mix_gains {
     double wet, dry;
 };
 
-/* At the start; the first: its share, or dB. */
+/* Values at the start of the sound: the share or dB, and the factors. */
 double stage_mix_start(const struct stage_mix_spec *spec);
 struct stage_mix_gains stage_mix_gains(const struct stage_mix_spec *spec);
 
 struct stage_mix_settings {
-    const struct stage_mix_spec *spec; /* outlive the filter */
+    const struct stage_mix_spec *spec; /* outlives the filter */
     uint32_t rate;
-    uint64_t before; /* latency of the stages before, in frames: times count from there */
+    uint64_t before; /* latency of the stages before, in frames: the sound begins after it */
     size_t number;   /* number of the stage from 1, for the notice */
     bool live;       /* leave out a stage that fails, and set `notice` */
 };
 
-/* Make a filter around `stage`, which it owns, also on failure; the second in double precision.
+/* Make a filter around `stage`, which it owns, also on failure; _in_double: in double precision.
  * Errors: memory. */
 MUST_CHECK enum status stage_mix_create(struct filter *stage,
                                         const struct stage_mix_settings *settings,
@@ -86,7 +87,7 @@ MUST_CHECK enum status stage_mix_create_in_double(struct filter *stage,
                                                   const struct stage_mix_settings *settings,
                                                   struct filter **filter);
 
-/* A bypass is 0 or 1. */
+/* Set and get a control, and ask whether the mix has it. STAGE_CONTROL_BYPASS is 0 or 1. */
 void stage_mix_set(struct filter *filter, enum stage_control_kind kind, float value);
 float stage_mix_value(const struct filter *filter, enum stage_control_kind kind);
 bool stage_mix_has(const struct filter *filter, enum stage_control_kind kind);
@@ -96,8 +97,9 @@ struct stage_mix_gains stage_mix_gains_now(const struct filter *filter); /* real
 void stage_mix_leave_out(struct filter *filter);
 bool stage_mix_is_left_out(const struct filter *filter);
 
-/* Real-time. Whether the last block missed its time; and for replays: from the next block on, take
- * the output for silence, as it was when live. */
+/* Real-time. stage_mix_is_absent: whether the last block missed its deadline.
+ * stage_mix_make_absent, for replays: from the next block on, treat the stage's output as silence,
+ * as when live. */
 bool stage_mix_is_absent(const struct filter *filter);
 void stage_mix_make_absent(struct filter *filter, bool absent);
 

@@ -1,9 +1,9 @@
 /* The stage that adds noise at a given ratio to the sound that reaches it: --noise
  * street.wav,snr=10.
  *
- * The noise begins at start= and is repeated or cut to the length of that sound. Its power is that
- * of the part that is heard, the sound's that of the whole sound, both as mean squares of all
- * samples of all channels: of what is written the ratio is snr= exactly.
+ * The noise begins at start= and is repeated or cut to the length of the sound. Both powers are
+ * mean squares of all samples of all channels: of the noise that is heard, and of the whole sound.
+ * So the ratio in the output is exactly snr=.
  */
 #include "base/decimal.h"
 #include "base/files_read.h"
@@ -21,15 +21,15 @@
 
 struct stage_noise {
     char *path;
-    struct stream_format format; /* of the file, when it was looked at */
+    struct stream_format format; /* format of the file when it was checked */
     double snr;                  /* dB */
     struct looped_start start;
-    size_t channel; /* of the noise, from 1; 0: all */
+    size_t channel; /* channel of the noise, from 1; 0: all */
     bool has_snr;
-    struct looped_sound sound; /* from here on: once settled */
+    struct looped_sound sound; /* set by settling, as are all members below */
     double factor;             /* linear */
-    uint64_t lead;             /* frames before those that get noise */
-    uint64_t frames;           /* that get noise */
+    uint64_t lead;             /* frames before the first that gets noise */
+    uint64_t frames;           /* number of frames that get noise */
 };
 
 /* ---- the filter ---- */
@@ -40,13 +40,13 @@ struct noise_filter {
     uint64_t position;
 };
 
-/* For a channel of the sound. */
+/* The channel of the noise for a channel of the sound. */
 HALO_REALTIME static size_t channel_of(const struct stage_noise *noise, size_t channel)
 {
     return noise->channel ? noise->channel - 1 : noise->sound.channels == 1 ? 0 : channel;
 }
 
-/* The frames of a block that get noise, and where that begins in what is heard. */
+/* The frames of a block that get noise, and the first frame of the noise for them. */
 struct noise_part {
     size_t from, to; /* frames of the block */
     size_t at;       /* frame of the noise */
@@ -114,9 +114,9 @@ static const struct filter_kind noise_kind = {
     .destroy = noise_destroy,
 };
 
-/* ---- its options ---- */
+/* ---- options of the noise ---- */
 
-/* 37.5%, 480 or 0.5s. */
+/* Parse a start: 37.5%, 480 or 0.5s. */
 static enum status parse_start(void *context, const struct option_row *row, const char *text)
 {
     struct looped_start *start = &((struct stage_noise *)context)->start;
@@ -161,11 +161,11 @@ static enum status parse_word(const char *word, struct stage_noise *noise)
                 word);
 }
 
-/* What a header tells; its samples are read when it is known how many are wanted. */
+/* Check the header of the file. Samples are read later, when the number of frames is known. */
 static enum status check_file(const struct stage *stage, struct stage_noise *noise)
 {
     struct source *source = NULL;
-    TRY(files_read_refuse_waits(noise->path)); /* it is read twice */
+    TRY(files_read_refuse_waits(noise->path)); /* the file is read twice */
     TRY(source_open_sound(noise->path, stage->settings.allow_truncated, &source));
     size_t channels = source->format.channels;
     noise->format = source->format;
@@ -209,7 +209,7 @@ static void stage_noise_destroy(void *data)
     free(noise);
 }
 
-/* ---- its power ---- */
+/* ---- power of the noise ---- */
 
 static enum stage_needs stage_noise_needs(const struct stage *stage)
 {

@@ -16,7 +16,7 @@ bool stage_path_rest(struct stage_path *path, const char *word, size_t start,
     return path->length > 0;
 }
 
-/* The path itself, for free(); NULL: memory. */
+/* The path in a word, without escapes. The caller frees it. NULL: memory. */
 static char *read_path(const char *word, const struct stage_path *about)
 {
     char *path = malloc(about->length + 1), *to = path;
@@ -77,7 +77,7 @@ static void relative(const char *from, const char *to, char way[static PATH_MAX]
     for (; from[at] && from[at] == to[at]; at++)
         if (from[at] == '/')
             common = at + 1;
-    if (!from[at] && to[at] == '/') /* `to` lies below */
+    if (!from[at] && to[at] == '/') /* `to` is below `from` */
         common = at + 1;
     size_t used = 0;
     for (const char *left = from + (common > strlen(from) ? strlen(from) : common); *left;) {
@@ -102,7 +102,7 @@ char *stage_path_near(const char *folder, const char *path)
     return strdup(way);
 }
 
-/* A file that is missing counts as one of the working folder. */
+/* A missing file counts as in the working folder. */
 char *stage_path_whole(void *unused, const char *path, const struct stage_path *about)
 {
     (void)unused;
@@ -140,7 +140,7 @@ char *stage_path_from_folder(void *folder, const char *path, const struct stage_
     return strdup(path);
 }
 
-/* ---- what a stage depends on ---- */
+/* ---- records of the files that a stage depends on ---- */
 
 static void print_file(const char *path, bool is_here, FILE *text)
 {

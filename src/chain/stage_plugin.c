@@ -51,7 +51,7 @@ static enum status parse_args(struct stage *stage, char **spec, const struct str
     return plugin_map_init(&plugin->map, plugin->info, format->channels, &map);
 }
 
-/* What the user named: `state` in the place of the spec's own. */
+/* The paths that the user named for the plugin, with `state` instead of the spec's state. */
 static enum status named_with(const struct stage_plugin *plugin, const char *state, char ***named)
 {
     const struct plugin_spec *spec = &plugin->spec;
@@ -73,7 +73,7 @@ static enum status check_state(const struct stage_plugin *plugin)
     return status;
 }
 
-/* The option of the stage names the kind of plugin. */
+/* Load the spec. The option of the stage is the name of the plugin's kind. */
 static enum status stage_plugin_load(struct stage *stage, char **spec,
                                      const struct stream_format *format)
 {
@@ -144,7 +144,7 @@ static void stage_plugin_describe(const struct stage *stage, struct stage_info *
     info->keeps_state = plugin->info->keeps_state;
 }
 
-/* What the user took away from the plugin's containment. */
+/* Note if the user has lessened the plugin's isolation. */
 static void report_containment(const struct stage_plugin *plugin)
 {
     if (!plugin->isolated)
@@ -153,7 +153,7 @@ static void report_containment(const struct stage_plugin *plugin)
         note("%s ran without a sandbox (--no-sandbox)", plugin->info->id);
 }
 
-/* The parts of the sandbox that it ran in. */
+/* The parts of the sandbox in which the plugin ran. */
 static json_t *containment_json(const struct stage_plugin *plugin)
 {
     json_t *names = json_array();
@@ -204,7 +204,8 @@ static void stage_plugin_keep_latency(struct stage *stage)
              plugin->info->id, (unsigned long long)stage->latency.most);
 }
 
-/* A file that looks like a list of channels is written with its folder. */
+/* Find the path of a side chain. A file whose name looks like a list of channels needs its folder
+ * before it. */
 static bool side_path_in(const char *word, struct stage_path *path)
 {
     if (plugin_side_chain_is_list(word + strlen(SIDE)) ||
@@ -214,7 +215,7 @@ static bool side_path_in(const char *word, struct stage_path *path)
     return true;
 }
 
-/* @state=FOLDER, @reads=PATH, @sidechain=FILE, and perhaps param:URI=PATH. */
+/* Paths are in @state=FOLDER, @reads=PATH, @sidechain=FILE, and perhaps in param:URI=PATH. */
 static bool stage_plugin_path_in(char *const *spec, size_t word, size_t from,
                                  struct stage_path *path)
 {
@@ -248,7 +249,7 @@ static bool stage_ladspa_path_in(char *const *spec, size_t word, size_t from,
     return *end && memchr(spec[0], '/', path->length);
 }
 
-/* preset=FILE has a slash; names need none. */
+/* Find the path in preset=FILE, which needs a slash; names of presets do not. */
 static bool preset_path_in(const char *word, struct stage_path *path)
 {
     static const char name[] = "preset=";

@@ -15,12 +15,12 @@
 
 enum {
     SIZE_USUAL = 2048,
-    OVERLAP_USUAL = 4, /* hops in a frame */
+    OVERLAP_USUAL = 4, /* hops in a frame, if hop= is not given */
     ROWS_PREFERRED = 256,
 };
 
-/* The presets, by what sounds beside the percussion: the largest SDR of drums beside a guitar, and
- * a voice (bench/separation_peers). Spans of the medians in s and Hz. */
+/* The presets for tones beside the percussion, with spans of the medians in s and Hz. Chosen by the
+ * largest SDR of drums beside a guitar, and beside a voice (bench/separation_peers). */
 static const struct preset_tones {
     double window, along_time, along_frequency;
 } preset_tones[] = {{8192.0 / 48000, 2, 76}, {4096.0 / 48000, 0.19, 129}};
@@ -38,11 +38,11 @@ static const char *const boundary_names[] = {[CONVOLVE2D_ZERO] = "zero",
                                              NULL};
 
 struct stage_spectral {
-    struct mask2d *mask; /* NULL with medians */
+    struct mask2d *mask; /* NULL: medians are used */
     struct spectral_settings settings;
 };
 
-/* SIZE_MAX: not given. */
+/* Options of the stage. SIZE_MAX: not given. */
 struct spectral_args {
     size_t size, hop, window, scale, mode, boundary, preset, tones;
 };
@@ -109,7 +109,7 @@ static size_t or_else(size_t given, size_t usual)
     return given == SIZE_MAX ? usual : given;
 }
 
-/* The nearest odd number from 3 to the most. */
+/* The nearest odd number, from 3 to the largest allowed. */
 static size_t nearest_odd(double wanted)
 {
     double most = (SEPARATION_EXTENT_MOST - 1) / 2;
@@ -134,7 +134,7 @@ static struct separation preset(size_t part, const struct preset_tones *tones,
     };
 }
 
-/* A preset takes the place of a mask. */
+/* Apply the options. A preset replaces a mask. */
 static enum status apply(const struct spectral_args *args, const char *first, uint32_t rate,
                          struct spectral_settings *settings)
 {
@@ -149,7 +149,8 @@ static enum status apply(const struct spectral_args *args, const char *first, ui
     const struct preset_tones *tones = &preset_tones[or_else(args->tones, 0)];
     size_t mode = separates ? SPECTRAL_SEPARATE : or_else(args->mode, SPECTRAL_MAGNITUDE);
     size_t boundary =
-        separates ? CONVOLVE2D_REFLECT : CONVOLVE2D_ZERO; /* medians of what is there */
+        /* medians need real values at the edges */
+        separates ? CONVOLVE2D_REFLECT : CONVOLVE2D_ZERO;
     size_t size = or_else(args->size, has_preset ? preset_size(tones, rate) : SIZE_USUAL);
     settings->window = (struct spectral_window_settings){
         .shape = (enum spectral_shape)args->window,
@@ -192,7 +193,7 @@ static enum status stage_spectral_load(struct stage *stage, char **spec,
     spectral->settings = (struct spectral_settings){
         .channels = format->channels,
         .frames = frames > 0 ? (uint64_t)frames : 0,
-        .end = frames > 0 ? (uint64_t)frames : 0, /* plus the tail of the stages before */
+        .end = frames > 0 ? (uint64_t)frames : 0, /* the tail of the stages before is added later */
         .backend = is_direct ? "cpu" : convolver->backend,
         .live = convolver->live,
     };

@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 
 enum {
-    BLOCK_DEFAULT = 1 << 16, /* frames, if no stage prefers one */
+    BLOCK_DEFAULT = 1 << 16, /* block in frames if no stage prefers one */
     BLOCK_LEAST = 1 << 10,
-    /* A job has this many blocks unless they are shorter than BLOCK_SHORT: reading, computing and
-     * writing overlap, and a short one touches little memory. */
+    /* A job has at least this many blocks, unless they would be shorter than BLOCK_SHORT. So
+     * reading, computing and writing overlap, and short jobs use little memory. */
     BLOCKS_LEAST = 8,
     BLOCK_SHORT = 1 << 13,
-    BLOCK_SAMPLES_MOST = 1 << 23, /* of all channels: 32 MiB */
+    BLOCK_SAMPLES_MOST = 1 << 23, /* most samples of a block in all channels: 32 MiB */
 };
 
 /* The kinds, in the order of --help: NAME is stage_NAME_ops of stage_NAME.c. */
@@ -271,7 +271,7 @@ static bool is_double(const struct stage *stage)
     return stage->settings.convolver.precision == PRECISION_DOUBLE;
 }
 
-/* A stage with a mix, or one of a stream that may fail, runs within a mix filter. */
+/* Put a filter into a mix filter, if the stage has a mix or may fail in a stream. */
 static enum status wrap(struct stage *stage, size_t number)
 {
     struct stage_mix_settings settings = {.spec = &stage->mix,
@@ -379,7 +379,8 @@ static struct stage_control mix_control(const struct stage *stage, enum stage_co
                                   .value = stage_mix_value(stage->mixed, kind)};
 }
 
-/* Control *index of one stage; false: *index is reduced by the number of its controls. */
+/* Get control *index of a stage. False: the stage has fewer controls, and *index is reduced by
+ * their number. */
 static bool control_of(const struct stage *stage, size_t *index, struct stage_control *control)
 {
     const struct plugin_info *info =

@@ -260,10 +260,10 @@ void plugin_output_take(struct plugin_output *output, const char *bytes, size_t 
 enum { WARNINGS_MOST = 256 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char *warnings[WARNINGS_MOST]; /* lock: printed so far */
-static size_t warning_count;          /* lock */
+static char *warnings[WARNINGS_MOST]; /* warnings printed so far; guarded by `lock` */
+static size_t warning_count;          /* guarded by `lock` */
 
-/* Takes the line. Whether it is new, and there are not too many. */
+/* Takes ownership of the line. Whether it is new and few enough warnings were printed. */
 static bool remember(char *line)
 {
     pthread_mutex_lock(&lock);
@@ -373,7 +373,8 @@ static size_t add_letters(char *symbol, size_t length, struct name_span text)
     return length;
 }
 
-/* With or without the text in brackets; units are always left out. NULL: memory. */
+/* Make a symbol of a name, with or without the text in brackets. Units are always left out. NULL:
+ * memory. */
 static char *symbol_of(const char *name, bool with_brackets)
 {
     char *symbol = malloc(strlen(name) + sizeof "_port"); /* "_" may come before a digit */
@@ -384,7 +385,7 @@ static char *symbol_of(const char *name, bool with_brackets)
         length = add_letters(symbol, length, (struct name_span){at, (size_t)(inner.text - at)});
         if (with_brackets && !name_unit_in(inner))
             length = add_letters(symbol, length, inner);
-        at = next - 1; /* the closing bracket, which becomes "_" */
+        at = next - 1; /* continue at the closing bracket, which becomes "_" */
     }
     if (!symbol)
         return NULL;
@@ -403,7 +404,8 @@ static size_t count_alike(const struct plugin_info *info, size_t before, const c
     return count;
 }
 
-/* Replace the symbol, taking over `symbol`; NULL: memory ran out. */
+/* Replace the symbol of a port by `symbol`, which it then owns. NULL is the error that memory ran
+ * out. */
 static enum status rename_port(struct plugin_port *port, char *symbol)
 {
     if (!symbol)
@@ -413,7 +415,7 @@ static enum status rename_port(struct plugin_port *port, char *symbol)
     return STATUS_OK;
 }
 
-/* Add the brackets where two ports share the short symbol. */
+/* If ports share a symbol, make their symbols again with the text in brackets. */
 static enum status lengthen_alike(struct plugin_info *info)
 {
     bool *alike = calloc(info->port_count + 1, sizeof *alike);
@@ -429,7 +431,7 @@ static enum status lengthen_alike(struct plugin_info *info)
     return status;
 }
 
-/* The first of gain, gain_2, gain_3 that no earlier port has. */
+/* Give a port the first of the symbols gain, gain_2, gain_3, ... that no earlier port has. */
 static enum status number_alike(struct plugin_info *info, size_t index)
 {
     struct plugin_port *port = &info->ports[index];

@@ -4,8 +4,8 @@
  *   plugin         an instance, for one rate and one block length.
  *
  * Each kind (LV2, LADSPA, CLAP) is one struct plugin_kind; plugin.c lists them. plugin_instances.h
- * and plugin_filter.h handle channels, latency and isolation. Threads: what is marked real-time may
- * be called from the step; everything else by the control thread while no step runs.
+ * and plugin_filter.h handle channels, latency and isolation. Threads: the step may call functions
+ * marked real-time. Only the control thread calls the others, while no step runs.
  */
 #ifndef HALO_PLUGIN_H
 #define HALO_PLUGIN_H
@@ -19,7 +19,8 @@
 enum { PLUGIN_PORTS_MOST = 10000 };
 #define PLUGIN_TAIL_UNKNOWN UINT64_MAX
 
-enum { PLUGIN_LATENCY_MOST = 60 * 192000 }; /* frames: a minute at 192 kHz; less is valid */
+/* frames: a minute at 192 kHz; valid latencies are below */
+enum { PLUGIN_LATENCY_MOST = 60 * 192000 };
 
 enum plugin_port_type {
     PLUGIN_AUDIO,
@@ -37,21 +38,23 @@ struct plugin_point {
 struct plugin_port {
     enum plugin_port_type type;
     bool is_input;
-    bool is_side_chain; /* audio input that is heard by the plugin only: see plugin_map.h */
-    bool is_latency;    /* control output in frames */
+    /* audio input that controls the plugin and is not in the output: see plugin_map.h */
+    bool is_side_chain;
+    bool is_latency; /* control output that reports the latency, in frames */
     bool is_integer;
     bool is_toggle;
-    bool is_enumeration; /* only the values of its points */
+    bool is_enumeration; /* only the values in `points` are valid */
     bool is_logarithmic;
     bool counts_in_rate;         /* minimum and maximum are multiplied by the rate */
-    bool initial_counts_in_rate; /* initial is multiplied as well */
-    char *symbol;                /* its name in specifications; unique in the plugin */
-    char *name;                  /* for display */
-    char *unit;                  /* "dB", "Hz", "ms"; NULL: none known */
+    bool initial_counts_in_rate; /* initial is multiplied by the rate */
+    char *symbol;                /* name of the port in specifications; unique in the plugin */
+    char *name;                  /* name to show to the user */
+    char *unit;                  /* "dB", "Hz", "ms"; NULL: unknown */
     char *group;                 /* "Oscillators/1"; NULL: none */
     float minimum;               /* -infinity: unbounded */
     float maximum;               /* infinity: unbounded */
-    float initial;               /* always finite: the plugin's, else within the range */
+    /* always finite: the plugin's default, else a value within the range */
+    float initial;
     size_t point_count;
     struct plugin_point *points;
 };
@@ -67,7 +70,7 @@ enum plugin_parameter_type {
     PLUGIN_URI,
 };
 
-/* Set by a message instead of a port (patch:Set of LV2). */
+/* A value that the host sets by a message, not through a port (patch:Set of LV2). */
 struct plugin_parameter {
     enum plugin_parameter_type type;
     char *uri; /* URI in specifications: param:URI=value */
@@ -75,7 +78,7 @@ struct plugin_parameter {
 };
 
 struct plugin_preset {
-    char *uri; /* LADSPA has none */
+    char *uri; /* LADSPA has no presets */
     char *name;
 };
 
@@ -93,23 +96,23 @@ struct plugin_info {
     size_t preset_count;
     struct plugin_preset *presets;
     size_t feature_count;
-    char **features;         /* URIs it requires */
-    bool keeps_state;        /* more than the values of its controls */
-    bool loads_presets;      /* loads presets from any file, and by keys of its own */
+    char **features;         /* URIs of the features that the plugin requires */
+    bool keeps_state;        /* the plugin has state besides the values of its controls */
+    bool loads_presets;      /* the plugin itself loads presets, from any file or by its own keys */
     bool wants_whole_blocks; /* blocks must not be split where a control changes */
-    char *refusal;           /* why it cannot be instantiated; NULL: no reason known */
+    char *refusal;           /* why the plugin cannot be instantiated; NULL: no reason known */
     size_t holder_count;
-    char **holders; /* holders that kind->use() needs for the plugin, the bases first */
+    char **holders; /* holders to pass to kind->use() for this plugin, the bases first */
 };
 
-/* What a holder of plugins contains, as its manifest says. */
+/* The contents of a holder of plugins, from its manifest. */
 struct plugin_contents {
-    bool is_base;     /* terms of descriptions: needed with the plugins of all holders */
-    bool is_changing; /* the holder computes its manifest: it may be another each time */
+    bool is_base;     /* the holder defines terms of descriptions: plugins of all holders need it */
+    bool is_changing; /* the holder computes its manifest, which may differ each time */
     size_t count;
-    char **ids; /* ids of its plugins */
+    char **ids; /* ids of the plugins in the holder */
     size_t served_count;
-    char **served; /* ids of plugins of other holders, for which it has presets */
+    char **served; /* ids of plugins in other holders for which this holder has presets */
 };
 
 /* A value of a parameter. */
@@ -119,7 +122,7 @@ struct plugin_setting {
     uint64_t at;       /* frame of the sound; 0: before the first block */
 };
 
-/* For what follows the beat: the position counts from the sound's first frame. */
+/* Tempo for plugins that follow the beat. Their position counts from the sound's first frame. */
 struct plugin_tempo {
     double bpm;    /* beats a minute; 0: none, and no position is sent */
     unsigned bar;  /* beats in a bar: the 6 of 6/8 */
@@ -128,16 +131,17 @@ struct plugin_tempo {
 
 struct plugin_settings {
     uint32_t rate;
-    size_t block; /* frames of kind->process, at most */
-    bool varied;  /* some are shorter; else all have that length */
+    size_t block; /* most frames in a call of kind->process */
+    bool varied;  /* some blocks are shorter than `block`; false: none is */
     struct plugin_tempo tempo;
-    bool live;          /* blocks have a deadline: a thread of the plugin does long work */
+    /* blocks have a deadline: the plugin does long work on a thread of its own */
+    bool live;
     const char *preset; /* URI; NULL: none */
-    const char *state;  /* folder of kind->save, loaded after the preset; NULL: none */
+    const char *state;  /* folder that kind->save wrote; loaded after the preset; NULL: none */
     size_t setting_count;
-    const struct plugin_setting *settings; /* settings by time, sent in this order */
+    const struct plugin_setting *settings; /* sorted by time, sent in this order */
     size_t read_count;
-    char *const *reads; /* files and folders that it may read besides (plugin_reads.h) */
+    char *const *reads; /* additional files and folders that the plugin may read (plugin_reads.h) */
 };
 
 struct plugin {
@@ -146,56 +150,60 @@ struct plugin {
     size_t inputs;                  /* audio ports, including side chains */
     size_t outputs;
     uint32_t *in_ports, *out_ports; /* indices of the audio ports */
-    float *controls;       /* values by port: inputs as set, outputs as the plugin reports them */
-    int64_t position;      /* frame of the next block in the sound; negative before the sound */
-    const char *trouble;   /* after the first reset: why its state or parameters failed to load */
-    const char *complaint; /* for the control thread to print once and clear; NULL */
+    /* values by port: control inputs as set, control outputs as the plugin reports them */
+    float *controls;
+    int64_t position; /* frame of the next block in the sound; negative before the sound */
+    /* set by the first reset: why state or parameters failed to load; NULL: they did not */
+    const char *trouble;
+    const char *complaint; /* line that the control thread prints and clears; NULL: none */
 };
 
-/* Who gets the names of holders or the ids of plugins. */
+/* Receives the names of holders or the ids of plugins. */
 struct plugin_found {
     void (*take)(void *context, const char *name);
     void *context;
 };
 
-/* Describing, opening and creating run code of plugins and read their text: halo leaves that to
- * child processes (plugin_scanner.h), unless the user wants a plugin in halo's own process. A
- * holder is a file or folder that contains plugins: a bundle of LV2, a library of LADSPA. */
+/* describe, open and create run code of plugins and parse their files. halo calls them in child
+ * processes (plugin_scanner.h), unless the user wants a plugin in halo's own process. A holder is a
+ * file or folder that contains plugins: a bundle of LV2, a library of LADSPA. */
 struct plugin_kind {
-    const char *name;          /* "lv2": the stage's option */
+    const char *name;          /* "lv2", also the name of the stage */
     const char *argument;      /* "URI", for help */
     const char *path_variable; /* "LV2_PATH" */
-    struct library *library;   /* library that `list` and the members below need; NULL: none */
-    /* Describe one plugin. Errors: not found. */
+    struct library *library;   /* library that `list` and the members after it need; NULL: none */
+    /* Describe one plugin. Errors: the plugin is not found. */
     enum status (*describe)(const char *id, struct plugin_info **info);
-    /* The holders in the search path, by their names alone: reads no file. */
+    /* Names the holders in the search path. Reads folders only, no files. */
     enum status (*list)(const struct plugin_found *found);
-    /* What the manifest of a holder says; with `computes`, also what a manifest that is_changing
-     * computes, by its own code. The caller frees the contents, also after an error. NULL:
-     * describe, open and create find the holder by the id. */
+    /* Read the manifest of a holder. If the manifest is_changing, its code runs only with
+     * `computes`. The caller frees the contents, also after an error. NULL: describe, open and
+     * create find the holder by the id. */
     enum status (*contents)(const char *holder, bool computes, struct plugin_contents *contents);
-    /* From now on describe, open and create know the plugins of these holders too. NULL: they know
-     * all of the search path. */
+    /* Let describe, open and create find the plugins of these holders, too. NULL: they find all
+     * plugins in the search path. */
     enum status (*use)(char *const *holders, size_t count);
-    /* The plugins of no holder are known; no instance lives. NULL: nothing to forget. */
+    /* Undo all calls of use(). No instance may exist. NULL: nothing to undo. */
     void (*forget)(void);
-    /* The ids of the plugins in a holder. */
+    /* List the ids of the plugins in a holder. */
     enum status (*open)(const char *holder, const struct plugin_found *found);
-    /* Load the library of a described plugin, without an instance. Errors: it cannot be loaded, or
-     * lacks the plugin. NULL: describe has done so. */
+    /* Load the library of a described plugin, without an instance. Errors: the library cannot be
+     * loaded, or lacks the plugin. NULL: describe has loaded it. */
     enum status (*probe)(const char *id);
-    /* Controls have their initial values, or those of the preset and the state. */
+    /* Create an instance. Controls have their initial values, or the values from preset and state.
+     */
     enum status (*create)(const struct plugin_info *info, const struct plugin_settings *settings,
                           struct plugin **plugin);
-    /* Real-time. One block of `frames`: `in` and `out` are the audio ports by index, all distinct.
-     * The output may contain NaN or infinity. */
+    /* Real-time. Process one block of `frames` frames. `in` and `out` are the buffers of the audio
+     * ports by index; no two overlap. The output may contain NaN or infinity. */
     void (*process)(struct plugin *plugin, const float *const *in, float *const *out,
                     size_t frames);
-    /* Forget all sound, keep all values. Required before the first block, after the first values
-     * are set: some plugins size buffers by them, and loading happens here. */
+    /* Discard all sound and keep all values. Required before the first block, after the first
+     * values are set: some plugins size buffers by the values, and state and parameters are loaded
+     * here. */
     void (*reset)(struct plugin *plugin);
-    /* Frames of sound after the end of the input, with the values as they are; PLUGIN_TAIL_UNKNOWN.
-     * NULL: the kind has none. */
+    /* Frames of sound after the end of the input, with the current values, or PLUGIN_TAIL_UNKNOWN.
+     * NULL: the kind reports no tail. */
     uint64_t (*tail)(struct plugin *plugin);
     /* Save values and state into a new folder. NULL: the kind has controls only. */
     enum status (*save)(struct plugin *plugin, const char *folder);
@@ -206,8 +214,8 @@ extern const struct plugin_kind plugin_lv2;    /* through lilv */
 extern const struct plugin_kind plugin_ladspa; /* libraries in LADSPA_PATH, each with labels */
 extern const struct plugin_kind plugin_clap;   /* libraries in CLAP_PATH, each with ids */
 
-/* By name ("lv2"), or NULL; by index, NULL past the last. A kind left out of this build fails with
- * a hint. */
+/* A kind by its name ("lv2"), or NULL; by its index, or NULL past the last. The calls of a kind
+ * that this build lacks fail with a hint. */
 const struct plugin_kind *plugin_kind_named(const char *name);
 const struct plugin_kind *plugin_kind_at(size_t index);
 
@@ -220,7 +228,8 @@ struct plugin_range {
 };
 struct plugin_range plugin_port_range(const struct plugin_port *port, uint32_t rate);
 
-/* The cause that a process for plugins names: one of a failed call, or CAUSE_OTHER. */
+/* The cause of a number from a child process. CAUSE_OTHER if the number is not a cause of one
+ * failed call. */
 enum cause plugin_cause(long long number);
 
 /* Errors: info->refusal. */
@@ -232,17 +241,17 @@ MUST_CHECK enum status plugin_create(const struct plugin_info *info,
                                      struct plugin **plugin);
 void plugin_destroy(struct plugin *plugin);
 
-/* For kinds: list the audio ports and allocate the controls, with initial values. Errors: memory.
- */
+/* For kinds: set in_ports and out_ports, and allocate the controls with initial values. Errors:
+ * memory. */
 MUST_CHECK enum status plugin_ports_init(struct plugin *plugin, uint32_t rate);
 void plugin_ports_free(struct plugin *plugin);
 
-/* The next folder of a list with colons, for the caller to free(), "~" at its beginning replaced by
- * the home folder. NULL: no more, or no memory. */
+/* The next folder of a list separated by colons. A "~" at its beginning becomes the home folder.
+ * The caller frees it. NULL: no more folders, or no memory. */
 char *plugin_places_next(const char **list);
 
-/* Visit the entries of a folder, by name, but for hidden ones, until a visit fails. A folder that
- * cannot be read has none. Errors: those of `visit`, memory. */
+/* Visit the entries of a folder that are not hidden, sorted by name, until a visit fails. A folder
+ * that cannot be read counts as empty. Errors: those of `visit`, memory. */
 MUST_CHECK enum status plugin_places_each(const char *folder,
                                           enum status (*visit)(void *context, const char *path),
                                           void *context);
@@ -253,7 +262,7 @@ static inline bool plugin_port_is_control(const struct plugin_port *port)
     return port->type == PLUGIN_CONTROL && port->is_input;
 }
 
-/* Whether changes take effect at their frame, and not at the next block. */
+/* Whether changes take effect at their frame; otherwise they do at the next block. */
 static inline bool plugin_is_exact(const struct plugin_info *info)
 {
     return !info->wants_whole_blocks;
@@ -265,12 +274,14 @@ HALO_REALTIME static inline void plugin_set(struct plugin *plugin, size_t port, 
     plugin->controls[port] = value;
 }
 
-/* Real-time. Frames, as reported after the last block; 0 where no valid latency is reported. */
+/* Real-time. Latency in frames, as reported after the last block. 0 if the plugin reports no valid
+ * latency. */
 uint64_t plugin_latency(const struct plugin *plugin);
 
-/* What a plugin prints: notes with its name before each line, with --verbose, until it is too much;
- * and its last line, for the message about its end. And what it complains of, which is a warning.
- * Threads: one at a time for a struct; any for plugin_output_warn. */
+/* The text that a plugin prints. With --verbose halo shows its first OUTPUT_MOST lines as notes,
+ * each with the name of the plugin before it. The last line is kept for the message about a crash.
+ * plugin_output_warn() prints complaints of plugins as warnings. Threads: one at a time for a
+ * struct; any for plugin_output_warn. */
 
 enum { OUTPUT_LINE = 1024, OUTPUT_LAST = 120, OUTPUT_MOST = 20 /* lines that are shown */ };
 
@@ -283,40 +294,41 @@ struct plugin_output {
 
 void plugin_output_init(struct plugin_output *output, const char *name);
 
-/* Take what it printed. Control characters become spaces. */
+/* Take text that the plugin printed. Control characters become spaces. */
 void plugin_output_take(struct plugin_output *output, const char *bytes, size_t count);
 
-/* Print a line about the plugin of this name, with the name before it unless the line begins with
- * it. A line is printed once in a run, since each instance prints it. */
+/* Print a line about a plugin as a warning. The plugin's name goes before it unless the line begins
+ * with the name. The same line is printed once in a run, even if each instance complains. */
 void plugin_output_warn(const char *name, const char *line);
 
-/* It will print no more: an unfinished line counts, and the lines left out are counted. */
+/* The plugin prints no more. Shows an unfinished last line, and the number of lines left out. */
 void plugin_output_end(struct plugin_output *output);
 
-/* What the names of ports say: brackets, units, and symbols made of the names where a plugin has
- * none (LADSPA, CLAP).
+/* Reads the names of ports: brackets and units. Makes symbols of the names for plugins without
+ * symbols (LADSPA, CLAP).
  *
  * A symbol is the name of the port in lower case, with "_" for everything but letters and digits,
- * and before a leading digit. Brackets that contain a unit are removed: "Gain [dB]" is `gain`. So
- * are all others ("Wave (0 = sine, 1 = square)"), unless two ports would then share a symbol. If
- * two still do, the second gets "_2". So a symbol is as stable as the names of the ports.
- */
+ * and before a leading digit. Brackets that contain a unit are removed: "Gain [dB]" is `gain`. All
+ * other brackets ("Wave (0 = sine, 1 = square)") are removed, too, unless two ports would then
+ * share a symbol. If two still do, the second gets "_2". A symbol changes only if names of ports
+ * change. */
 
 struct name_span {
     const char *text;
     size_t length;
 };
 
-/* The text within the next pair of brackets from *at on; *at moves behind the pair. */
+/* Get the text within the next pair of brackets from *at on, and move *at behind the pair. False:
+ * no more brackets. */
 bool name_next_brackets(const char **at, struct name_span *inner);
 
-/* Without blanks at both ends. */
+/* The span without the blanks at both ends. */
 struct name_span name_trimmed(struct name_span span);
 
-/* "dB" for "db", "Hz" for "hz" and so on; NULL: no known unit. */
+/* The usual spelling of a unit: "dB" for "db", "Hz" for "hz". NULL: the span is no known unit. */
 const char *name_unit_in(struct name_span span);
 
-/* Give each port of the info a symbol made of its name. Errors: memory. */
+/* Give each port of the info a symbol made of the port's name. Errors: memory. */
 MUST_CHECK enum status plugin_port_symbols(struct plugin_info *info);
 
 #endif

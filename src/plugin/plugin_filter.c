@@ -15,39 +15,39 @@ struct plugin_filter {
     struct plugin_filter_settings settings;
     struct plugin_instances *instances;
     bool reports_latency;
-    struct { /* keeps the sound in its place while the latency of the plugin changes */
+    struct { /* delays the output so that the sound keeps its place when the latency changes */
         size_t latency;
-        struct block ring; /* pending output; none where the latency is 0 */
-        size_t at;         /* of the next frame to output */
+        struct block ring; /* output that is pending; empty if the latency is 0 */
+        size_t at;         /* index in `ring` of the next frame to output */
     } align;
-    struct plugin_latency latency; /* found so far */
+    struct plugin_latency latency; /* latency found so far */
     bool settled;                  /* the plugin has reported latency.settled */
     size_t prelude;                /* frames of silence to process before the sound */
     struct block aside;            /* output of the prelude */
-    bool exact;                    /* values change at their frame, and not at the next block */
+    bool exact;                    /* values change at their frame; false: at the next block */
     bool changed;                  /* a value has changed since the beginning */
-    size_t piece;                  /* frames that the instances get at a time, at most */
+    size_t piece;                  /* most frames that the instances get at a time */
     struct block nothing;          /* a piece of silence */
     struct block side;             /* a piece of settings.side */
-    const float **in;              /* of a piece, for all inputs of the instances */
+    const float **in;              /* buffers of a piece, for all inputs of the instances */
     float **out;
 
-    float *values; /* by port, as the plugin has them */
+    float *values; /* values by port that the plugin has */
     struct plugin_change *changes;
     size_t change_count;
-    uint64_t position; /* frames of input so far */
-    size_t next;       /* first point of the automation that is not done */
+    uint64_t position; /* frames of input processed so far */
+    size_t next;       /* index of the first point of the automation that is not done */
     struct plugin_point_state {
         bool begun; /* `from` is valid */
         bool done;
-        float from; /* where a ramp starts */
-    } *points;      /* by point */
+        float from; /* value at which the ramp starts */
+    } *points;      /* state of each point of the automation */
 
-    _Atomic float *requested; /* by port */
-    _Atomic bool has_request; /* one of them is new */
+    _Atomic float *requested; /* values by port that plugin_filter_set requested */
+    _Atomic bool has_request; /* a value in `requested` is new */
 
     uint64_t bad;
-    bool absurd;        /* it made a sample that is none: silence from this block on */
+    bool absurd;        /* the plugin output an invalid sample: silence from that block on */
     bool reported_late; /* live: a late block has been reported */
     char failure[300];
     char notice[200];
@@ -124,7 +124,7 @@ HALO_REALTIME static void apply_points(struct plugin_filter *plugin, size_t fram
         plugin->next++;
 }
 
-/* The time of the sound when the next value changes, `now` or later. */
+/* The frame of the sound, from `now` on, at which the next value changes. */
 HALO_REALTIME static uint64_t next_time(const struct plugin_filter *plugin, uint64_t now)
 {
     const struct automation *automation = &plugin->settings.spec->automation;
@@ -132,7 +132,7 @@ HALO_REALTIME static uint64_t next_time(const struct plugin_filter *plugin, uint
     for (size_t i = plugin->next; i < automation->count; i++) {
         const struct automation_point *point = &automation->points[i];
         const struct plugin_point_state *state = &plugin->points[i];
-        if (!state->begun) /* nor are those after it */
+        if (!state->begun) /* points after it have not begun either */
             return point->at < next ? point->at : next;
         uint64_t end = point->at + point->over, time = end < step ? end : step;
         if (!state->done && time < next)
@@ -141,7 +141,7 @@ HALO_REALTIME static uint64_t next_time(const struct plugin_filter *plugin, uint
     return next;
 }
 
-/* The frame of the piece at which points are to be applied after `frame`. */
+/* The next frame of the piece after `frame` at which points must be applied. */
 HALO_REALTIME static size_t next_frame(const struct plugin_filter *plugin, size_t frame,
                                        size_t frames)
 {
@@ -173,7 +173,7 @@ HALO_REALTIME static void read_ring(float *ring, size_t length, size_t at, float
 }
 
 /* Delay frames [from, from + frames) of the output in place, from the `reported` latency to
- * align.latency. Where the latency became shorter, silence fills the gap. */
+ * align.latency. If the latency became shorter, silence fills the gap. */
 HALO_REALTIME static void keep_place(struct plugin_filter *plugin, size_t from, size_t frames,
                                      uint64_t reported)
 {
@@ -239,7 +239,7 @@ HALO_REALTIME static void silence_bad(struct plugin_filter *plugin, float *sampl
         }
 }
 
-/* In the sound, whose first frame comes out after the latency. */
+/* The frame of the sound for frame `index` of the output, which is later by the latency. */
 HALO_REALTIME static uint64_t frame_of(const struct plugin_filter *plugin, size_t index)
 {
     uint64_t late = plugin->settings.before + plugin->filter.latency;
@@ -275,7 +275,7 @@ HALO_REALTIME static size_t find_absurd(const float *samples, size_t frames)
     return at;
 }
 
-/* The first one of all channels. */
+/* Find the first absurd sample in all channels of a piece. */
 HALO_REALTIME static void check_samples(struct plugin_filter *plugin, size_t frames)
 {
     size_t first = frames, channel = 0;
@@ -314,7 +314,7 @@ HALO_REALTIME static void report(struct plugin_filter *plugin, uint64_t bad_befo
         notify(plugin, "%s produced NaN or infinite samples: they are silenced", id);
 }
 
-/* What a channel of the map has in a piece that begins at `at`. */
+/* The samples of a channel of the map in a piece that begins at `at`. */
 HALO_REALTIME static const float *input(const struct plugin_filter *plugin, size_t channel,
                                         const float *const *in, size_t at)
 {
@@ -367,7 +367,7 @@ HALO_REALTIME static void run_piece(struct plugin_filter *plugin, const float *c
     plugin->position += frames;
 }
 
-/* The filter's process. */
+/* Implements filter_kind.process. */
 HALO_REALTIME static void plugin_filter_process(struct filter *filter, const float *const *in,
                                                 float *const *out)
 {
@@ -400,15 +400,15 @@ static void plugin_filter_play_prelude(struct plugin_filter *plugin)
 
 enum {
     BLOCK_MOST = 8192, /* frames of a plugin's block */
-    BLOCK_LEAST = 16,  /* where it divides the block of the filter */
-    PIECE_MOST = 8192, /* frames that the instances get at a time, in files */
+    BLOCK_LEAST = 16,  /* smallest block that is used if it divides the filter's block */
+    PIECE_MOST = 8192, /* most frames that the instances get at a time, in files */
 };
 static const double PATIENCE = 10, PATIENCE_LIVE = 2; /* seconds */
 
 static const uint64_t TAIL_MOST = INT32_MAX; /* frames; longer ones are endless */
 
 enum {
-    PROBE_BLOCKS = 8,  /* of silence, before a latency counts */
+    PROBE_BLOCKS = 8,  /* blocks of silence before a latency counts */
     PROBE_POINTS = 64, /* points of automation that are tried */
 };
 static const double PROBE_SECONDS = 0.25;
@@ -442,8 +442,8 @@ static size_t piece_of(const struct plugin_filter_settings *settings, size_t blo
 
 /* ---- instances ---- */
 
-/* In a piece: those asked for, the first and last of each point, and the steps of ramps, of which
- * those of one port do not overlap. */
+/* The most changes in a piece: requested values, the first and last value of each point, and the
+ * steps of ramps. Ramps of one port do not overlap. */
 static size_t changes_most(const struct plugin_filter *plugin)
 {
     const struct automation *automation = &plugin->settings.spec->automation;
@@ -454,7 +454,7 @@ static size_t changes_most(const struct plugin_filter *plugin)
            (ramps < ports ? ramps : ports) * (plugin->piece / PLUGIN_FILTER_STEP + 1);
 }
 
-/* The only place that knows where the plugin runs. */
+/* Open the instances, isolated or not. No other code depends on where the plugin runs. */
 static enum status open_instances(const struct plugin_filter *plugin, size_t block, bool live,
                                   struct plugin_instances **instances)
 {
@@ -499,7 +499,7 @@ struct latency_probe {
     struct block out;
     uint64_t most;
     uint64_t last;
-    size_t blocks;  /* done */
+    size_t blocks;  /* blocks processed */
     size_t settled; /* blocks before the last change of the latency */
 };
 
@@ -515,7 +515,7 @@ static void note_latency(struct latency_probe *probe, uint64_t reported)
 static void feed_silence(struct latency_probe *probe, size_t frames,
                          const struct plugin_change *first)
 {
-    probe->instances->position = -(int64_t)probe->piece; /* before the sound */
+    probe->instances->position = -(int64_t)probe->piece; /* a piece before the sound */
     for (size_t at = 0; at < frames && !probe->instances->failure; at += probe->piece) {
         probe->instances->kind->process(probe->instances, probe->in, probe->out.data, probe->piece,
                                         first, at == 0 && first ? 1 : 0);
@@ -545,7 +545,7 @@ static void try_values(struct latency_probe *probe, struct plugin_filter *plugin
         latency->most = probe->most;
 }
 
-/* Not live, so that the plugin is waited for. */
+/* The probe is not live, so that it waits for the plugin. */
 static enum status find_latency(struct plugin_filter *plugin, size_t block)
 {
     const struct plugin_map *map = plugin->settings.map;
@@ -616,7 +616,7 @@ static const struct filter_kind plugin_filter_kind = {
     .destroy = plugin_filter_destroy,
 };
 
-/* The buffers of the step. */
+/* Allocate the buffers that the step uses. */
 static enum status make_buffers(struct plugin_filter *plugin)
 {
     const struct plugin_filter_settings *settings = &plugin->settings;
@@ -648,8 +648,8 @@ static enum status set_latency(struct plugin_filter *plugin, size_t block)
     return STATUS_OK;
 }
 
-/* A reported tail is exact, as long as no value changes. One of 0 is no promise: many plugins
- * answer 0 where they have not thought of it. */
+/* A reported tail is exact as long as no value changes. But a tail of 0 counts as unknown: many
+ * plugins answer 0 without having computed a tail. */
 static void set_tail_length(struct plugin_filter *plugin)
 {
     uint64_t tail = plugin->instances->tail;

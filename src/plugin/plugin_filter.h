@@ -1,30 +1,30 @@
 /* A plugin as a filter: instances for the channels of the sound, with a fixed latency.
  *
- * Blocks. A block of the filter is divided into blocks of the plugin: in files PLUGIN_FILTER_BLOCK
- * frames where that divides it, else the largest power of two that does; streamed, the whole block
- * where it is a power of two up to 8192. A block without such a divisor of 16 or more is passed
- * whole.
+ * Blocks. The filter divides its block into blocks of the plugin. In files these have
+ * PLUGIN_FILTER_BLOCK frames if that divides the filter's block, else the largest power of two that
+ * does. When streamed, the plugin gets the whole block if that is a power of two up to 8192. If no
+ * power of two from 16 on divides the block, the plugin gets the whole block.
  *
  * Latency. Many plugins report their latency only after some blocks, so a separate instance first
- * runs on silence with all values to come; the longest latency is that of the filter. The sound
- * keeps its place when the plugin reports another latency later. A latency that is reported late
- * counts from the beginning as long as no value has changed. One that exceeds the found latency
- * delays the sound: filter->late says by how much, filter->notice once. In files an instance whose
- * latency settles after some blocks first runs on as many of silence, since it may fade from its
- * first latency to the new one.
+ * runs on silence with all values that the automation will set. The longest latency found is the
+ * latency of the filter. If the plugin later reports another latency, the sound keeps its place. A
+ * latency that is reported late counts from the beginning as long as no value has changed. A
+ * latency longer than the filter's delays the sound: filter->late has the frames, and
+ * filter->notice says so once. In files, an instance whose latency settles after some blocks first
+ * runs on as many blocks of silence, since it may fade from its first latency to the new one.
  *
  * Automation. A point takes effect at its frame, counted in the input of the filter; ramps change
  * every PLUGIN_FILTER_STEP frames of the sound, by equal steps, or equal factors for logarithmic
- * ports. Where a plugin is not exact (plugin.h), both happen at the next block of the plugin.
+ * ports. If a plugin is not exact (plugin.h), points and ramps change values at its next block.
  *
- * Tail. What the plugin reports, if it reports one and no value changes by automation; else
- * unknown.
+ * Tail. The length that the plugin reports. Unknown if it reports none or if automation changes a
+ * value.
  *
- * A sample that is no number, or beyond PLUGIN_FILTER_LOUDEST, is a failure, unless
- * settings.allow_loud: then NaN and infinity become zero and are counted. A plugin that fails
- * outputs silence, and filter->failure says why. Threads: plugin_filter_set and _value belong to
- * one control thread while the step runs, or to the step itself; all else but process to that
- * thread while the step does not run.
+ * Bad samples. NaN, infinity and samples beyond PLUGIN_FILTER_LOUDEST are failures. With
+ * settings.allow_loud NaN and infinity become zero and are counted instead. After a failure the
+ * output is silence, and filter->failure says why. Threads: while the step runs, one control thread
+ * or the step itself may call plugin_filter_set and _value. All other functions but process belong
+ * to the control thread while the step does not run.
  */
 #ifndef HALO_PLUGIN_FILTER_H
 #define HALO_PLUGIN_FILTER_H
@@ -35,24 +35,25 @@
 #include "signal/audio.h"
 #include "sound/filter.h"
 
-/* Frames: of a plugin's block in files, as longer ones make no plugin faster; and of a ramp's
- * steps, as blocks shorter than these cost more time than what they change can be heard. */
+/* Frames of a plugin's block in files: longer blocks make no plugin faster. Frames of a ramp's
+ * step: shorter steps cost time and make no audible difference. */
 enum { PLUGIN_FILTER_BLOCK = 256, PLUGIN_FILTER_STEP = 32 };
 
 #define PLUGIN_FILTER_LOUDEST 1000.0F /* +60 dBFS */
 
 struct plugin_filter_settings {
-    const struct plugin_info *info; /* outlives the filter, as do the next two */
-    const struct plugin_map *map;   /* for a sound of `channels` */
-    const struct plugin_spec *spec;
-    struct plugin_side_chain *side; /* a file for side chains, whose channels the map has after
-                                       those of the sound; NULL: none. Outlives the filter */
+    const struct plugin_info *info; /* outlives the filter */
+    const struct plugin_map *map;   /* for a sound of `channels`; outlives the filter */
+    const struct plugin_spec *spec; /* outlives the filter */
+    /* file for side chains; NULL: none. In the map its channels follow those of the sound.
+     * Outlives the filter */
+    struct plugin_side_chain *side;
     uint32_t rate;
     size_t channels;
     size_t block;
     bool live;       /* blocks have a deadline */
     bool streamed;   /* the block is the period of a device, even if it is replayed */
-    bool replayed;   /* a recorded live session: no silence before the sound */
+    bool replayed;   /* replay of a recorded live session: no silence before the sound */
     bool isolated;   /* runs in a child process */
     bool allow_loud; /* any number is a valid sample */
     struct plugin_tempo tempo;
@@ -60,7 +61,7 @@ struct plugin_filter_settings {
     struct plugin_latency {
         uint64_t most;    /* frames */
         uint64_t settled; /* frames with the initial values */
-    } latency;            /* known from an earlier run; a longer one may be found */
+    } latency;            /* known from an earlier run; the filter may find a longer one */
 };
 
 /* Errors: as for plugin_create, and memory. */
@@ -70,23 +71,23 @@ MUST_CHECK enum status plugin_filter_create(const struct plugin_filter_settings 
 /* Statistics for reports. */
 struct plugin_filter_info {
     size_t instances;
-    size_t block; /* frames of the plugin's */
+    size_t block; /* frames of the plugin's block */
     bool isolated;
-    uint64_t bad;    /* samples that were NaN or infinite, where that is allowed */
+    uint64_t bad;    /* NaN and infinite samples, with allow_loud */
     uint64_t missed; /* blocks that came too late and were silenced */
     struct plugin_latency latency;
 };
 struct plugin_filter_info plugin_filter_info(const struct filter *filter);
 
-/* Set a control input from the next block on, clamped to the range of the port; get the value that
- * was requested last, or the initial one. */
+/* Set a control input from the next block on, clamped to the range of the port. plugin_filter_value
+ * returns the value that was requested last, or the initial value. */
 void plugin_filter_set(struct filter *filter, size_t port, float value);
 float plugin_filter_value(const struct filter *filter, size_t port);
 
 /* Save the state of the plugin, see plugin_kind.save. Not while the step runs. */
 MUST_CHECK enum status plugin_filter_save(struct filter *filter, const char *folder);
 
-/* After the last block of a file: whether the plugin's process did not end with it. Errors: it did.
+/* After the last block of a file: check that the plugin's process still runs. Errors: it has ended.
  */
 MUST_CHECK enum status plugin_filter_confirm(struct filter *filter);
 

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With separate buffers, since a plugin may write to its inputs, or need aligned memory. */
+/* An instance. Its buffers are separate, since a plugin may write to its inputs or need aligned
+ * memory. */
 struct slot {
     struct plugin *plugin;
     struct block in;
@@ -15,12 +16,12 @@ struct slot {
 
 struct local_instances {
     struct plugin_instances instances;
-    bool splits; /* blocks, where a value changes */
+    bool splits; /* blocks are split where a value changes */
     struct slot *slots;
     struct plugin_run *runs;
 };
 
-/* Those before the frame `before`. */
+/* Make the changes before the frame `before`. */
 HALO_REALTIME static void make_changes(const struct local_instances *here,
                                        const struct plugin_change **changes,
                                        const struct plugin_change *end, size_t before)
@@ -65,7 +66,7 @@ HALO_REALTIME static void run(struct local_instances *here, const float *const *
         (struct plugin_run){.frames = frames, .latency = instances->latency};
 }
 
-/* Without any they are NULL, to which nothing is added. */
+/* The end of the changes. NULL if there are none, since adding to NULL is undefined. */
 HALO_REALTIME static const struct plugin_change *end_of(const struct plugin_change *changes,
                                                         size_t count)
 {

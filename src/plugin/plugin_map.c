@@ -18,15 +18,15 @@ struct channel_list {
     size_t channels[INPUTS_MOST];
 };
 
-/* What the inputs of all instances get, without side chains and with them. */
+/* The channels for the inputs of all instances, with and without side chains. */
 struct plan {
     const struct plugin_info *info;
-    size_t channels; /* of the sound */
+    size_t channels; /* channels of the sound */
     size_t instances;
     struct channel_list main, side;
 };
 
-/* "1:2:0:0": every channel once, and silence for the other inputs. */
+/* Suggest a map such as "1:2:0:0": every channel once, and silence for the other inputs. */
 static void suggest(char *text, size_t size, size_t inputs, size_t channels)
 {
     text[0] = '\0';
@@ -76,7 +76,7 @@ static enum status lay_list(struct plan *plan, const char *text)
     size_t width = plugin_instances_inputs(plan->info);
     TRY(read_list("@map=", text, plan->channels, &plan->main));
     const struct channel_list *main = &plan->main;
-    char more[6 * SUGGESTED_MOST] = ""; /* the first ones again */
+    char more[6 * SUGGESTED_MOST] = ""; /* the first channels, repeated */
     for (size_t i = 0; width > 0 && (main->count + i) % width > 0 && i < SUGGESTED_MOST; i++) {
         size_t channel = main->channels[i % main->count], length = strlen(more);
         snprintf(more + length, sizeof more - length, ":%zu",
@@ -92,7 +92,7 @@ static enum status lay_list(struct plan *plan, const char *text)
     return STATUS_OK;
 }
 
-/* Those of the sound that no side chain hears. */
+/* List the channels of the sound that no side chain reads. */
 static enum status list_free_channels(const struct plan *plan, struct channel_list *list)
 {
     for (size_t c = 0; c < plan->channels; c++) {
@@ -126,7 +126,7 @@ static enum status lay_by_width(struct plan *plan, bool each)
     return STATUS_OK;
 }
 
-/* For a plugin without outputs. */
+/* Plan for a plugin without outputs, beside which the sound passes. */
 static void lay_beside(struct plan *plan)
 {
     plan->main.count = plugin_instances_inputs(plan->info);
@@ -160,7 +160,7 @@ static enum status check_side(const struct plan *plan)
     return STATUS_OK;
 }
 
-/* In the order of the ports of each instance. */
+/* Fill in the map: inputs in the order of the ports of each instance. */
 static enum status make(struct plugin_map *map, const struct plan *plan)
 {
     const struct plugin_info *info = plan->info;
@@ -234,7 +234,7 @@ bool plugin_side_chain_is_list(const char *text)
     return text[strspn(text, "0123456789:")] == '\0';
 }
 
-/* A render that starts again reads it again. */
+/* The file must be regular, since a render that starts again reads it again. */
 static enum status check_regular(const char *path)
 {
     struct stat entry;
@@ -316,7 +316,7 @@ static enum status read_on(struct plugin_side_chain *side, uint64_t position, si
     return check_samples_of(side->source, to, *got);
 }
 
-/* Past its end it is not read again. */
+/* Read from the file. After its end was reached, it is not read any more. */
 static void read_source(struct plugin_side_chain *side, int64_t position, size_t frames,
                         float *const *to)
 {
@@ -344,7 +344,7 @@ static enum status open_file(struct plugin_side_chain *side, uint32_t rate, bool
     if (side->source->format.rate == rate)
         return STATUS_OK;
     struct source *inner = side->source;
-    side->source = NULL; /* taken over */
+    side->source = NULL; /* now owned by the resampler */
     return source_open_resampled(inner, rate, &side->source);
 }
 

@@ -6,10 +6,10 @@
  *   @map=each        an instance for each group of channels as wide as the inputs of the plugin
  *   @map=1:2:0       the inputs of all instances in order: channels from 1; 0 is silence
  *
- * Side chains do not count as inputs. They read silence, or what @sidechain= names: a list of
- * channels as above, or those of a file. The list is repeated for as many side chains as all
- * instances have. Channels of the sound that it names are not given to the inputs, unless @map=
- * does.
+ * Side chains do not count as inputs. They read silence, or the channels that @sidechain= names: a
+ * list as above, or all channels of a file. The channels are repeated until each side chain of each
+ * instance has one. Inputs do not get the channels of the sound that @sidechain= names, unless
+ * @map= names them, too.
  *
  * The result has the outputs of all instances. A plugin without outputs (a meter, a MIDI processor)
  * gets a copy of the sound, which passes unchanged.
@@ -27,9 +27,10 @@ struct plugin_map {
     size_t instances;
     size_t outputs; /* outputs of all instances, or channels of the sound */
     bool is_beside; /* the plugin has no outputs; the sound passes unchanged */
-    size_t count;   /* audio ports of all instances that are inputs, side chains among them */
-    size_t *inputs; /* by port: the channel, or PLUGIN_MAP_SILENCE. Those of a file for the side
-                       chains follow after those of the sound */
+    size_t count;   /* audio inputs of all instances, including side chains */
+    /* channel of each audio input, or PLUGIN_MAP_SILENCE. Channels of the side chains' file are
+     * numbered after the channels of the sound */
+    size_t *inputs;
 };
 
 struct plugin_map_settings {
@@ -43,26 +44,25 @@ MUST_CHECK enum status plugin_map_init(struct plugin_map *map, const struct plug
                                        size_t channels, const struct plugin_map_settings *settings);
 void plugin_map_free(struct plugin_map *map);
 
-/* What the side chains of a plugin hear: @sidechain=3:4, channels of the sound, or
- * @sidechain=FILE, a sound of its own.
+/* The sound that the side chains of a plugin read: channels of the sound (@sidechain=3:4), or a
+ * file (@sidechain=FILE).
  *
  * A file is resampled to the rate of the sound, begins with the sound's first frame, and is silence
- * after its end. It is read as the sound goes on, or beforehand into memory where the step must not
- * wait for a file. Threads: the control thread, but for _read.
- */
+ * after its end. If the step must not wait for a file, the file is read into memory beforehand,
+ * else as the sound goes on. Threads: the control thread; plugin_side_chain_read: the step's. */
 
 enum { SIDE_CHAIN_FAILURE = 300 };
 
-/* All zero: none. */
+/* A zeroed struct means that nothing is connected. */
 struct plugin_side_chain {
-    const char *text; /* text after @sidechain=, not owned */
-    size_t channels;  /* channels of a file; 0: the side chains hear the sound */
-    struct sink *memory;
+    const char *text;    /* text after @sidechain=, not owned */
+    size_t channels;     /* channels of the file; 0: no file */
+    struct sink *memory; /* live: holds the whole file; NULL: the file is read from `source` */
     const struct block *sound; /* samples in `memory` */
     struct source *source;
-    float **rest;  /* for a read: by channel */
-    uint64_t next; /* frame that the source reads next */
-    uint64_t end;  /* frames, once it was reached */
+    float **rest;  /* scratch for plugin_side_chain_read: a pointer for each channel */
+    uint64_t next; /* frame that the source's next read begins at */
+    uint64_t end;  /* frames of the file, once its end was reached; UINT64_MAX before */
     bool has_failed;
     char failure[SIDE_CHAIN_FAILURE];
     void (*read)(struct plugin_side_chain *side, int64_t position, size_t frames, float *const *to);
@@ -71,14 +71,15 @@ struct plugin_side_chain {
 /* Whether the text is a list of channels; else it names a file. */
 bool plugin_side_chain_is_list(const char *text);
 
-/* `live`: into memory. Errors: the file cannot be read; memory. plugin_side_chain_close() is
- * required in any case. */
+/* Open the file; `live`: read it into memory. Errors: the file cannot be read; memory. Call
+ * plugin_side_chain_close() also after an error. */
 MUST_CHECK enum status plugin_side_chain_open(struct plugin_side_chain *side, const char *text,
                                               uint32_t rate, bool allow_truncated, bool live);
 void plugin_side_chain_close(struct plugin_side_chain *side);
 
-/* By the thread of the step; real-time where it is live. Frames of the sound from `position` on;
- * outside of it there is silence. Returns why it cannot be read, or NULL. */
+/* On the step's thread; real-time if opened live. Read frames of the file from `position` on.
+ * Before its first and after its last frame there is silence. Returns why it cannot be read, or
+ * NULL. */
 const char *plugin_side_chain_read(struct plugin_side_chain *side, int64_t position, size_t frames,
                                    float *const *to);
 

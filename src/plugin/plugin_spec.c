@@ -17,9 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- saved state, and what else it may read: @state=FOLDER, @reads=PATH ---- */
+/* ---- saved state, and files that the plugin may read: @state=FOLDER, @reads=PATH ---- */
 
-/* The value of @state=. */
+/* Take the value of @state=. */
 static enum status plugin_spec_take_state(struct plugin_spec *spec, const struct plugin_info *info,
                                           const char *folder)
 {
@@ -44,7 +44,8 @@ static enum status plugin_spec_take_reads(struct plugin_spec *spec, const char *
     spec->reads = reads;
     if (access(path, R_OK) != 0 || stat(path, &entry) != 0)
         return fail_errno(errno, "cannot read %s", path);
-    /* Which files of a folder are read is not known. The output may lie in the folder, too. */
+    /* Only files are noted as read: which files of a folder are read is unknown, and the output may
+     * be in the folder, too. */
     bool added = S_ISDIR(entry.st_mode) || files_read_add(path);
     reads[spec->read_count] = strdup(path);
     if (!reads[spec->read_count])
@@ -78,7 +79,7 @@ enum status plugin_spec_check_state(const struct plugin_spec *spec, char *const 
 
 static const char in_file[] = "file:", in_plugin[] = "plugin:", key_mark[] = "?key=";
 
-/* By URI or name, or NULL. */
+/* A preset by its URI or name, or NULL. */
 static const struct plugin_preset *plugin_spec_find_preset(const struct plugin_info *info,
                                                            const char *text)
 {
@@ -102,7 +103,8 @@ size_t plugin_spec_preset_path(const char *text, size_t *start)
     return key ? (size_t)(key - text) - *start : strlen(text + *start);
 }
 
-/* The URI of a file, for free(); NULL: there is no such file (errno), or memory. */
+/* The URI of a preset in a file, which the caller frees. NULL: no such file, or no memory (errno).
+ */
 static char *uri_of_file(const char *text)
 {
     char path[PATH_MAX], real[PATH_MAX], *uri = NULL;
@@ -144,7 +146,7 @@ static enum status refuse(const struct plugin_info *info, const char *text)
     return status;
 }
 
-/* The value of preset=. */
+/* Take the value of preset=. */
 static enum status plugin_spec_take_preset(struct plugin_spec *spec, const struct plugin_info *info,
                                            const char *text)
 {
@@ -156,7 +158,7 @@ static enum status plugin_spec_take_preset(struct plugin_spec *spec, const struc
         spec->preset = strdup(preset ? preset->uri : text);
         return spec->preset ? STATUS_OK : fail_memory("a plugin");
     }
-    if (!info->loads_presets || !strchr(text, '/')) /* perhaps a name */
+    if (!info->loads_presets || !strchr(text, '/')) /* it may be a name */
         return refuse(info, text);
     spec->preset = uri_of_file(text);
     return spec->preset ? STATUS_OK : fail_errno(errno, "cannot read the preset %s", text);
@@ -208,7 +210,7 @@ static enum status keep_setting(struct plugin_spec *spec, const struct plugin_pa
     return STATUS_OK;
 }
 
-/* One parameter, URI=VALUE, at a frame of the sound. */
+/* Take a parameter, URI=VALUE, at a frame of the sound. */
 static enum status plugin_spec_take_setting(struct plugin_spec *spec,
                                             const struct plugin_info *info, const char *text,
                                             uint64_t at)
@@ -269,7 +271,7 @@ static enum status fail_ambiguous(const struct plugin_info *info, const char *na
                 short_list_text(&list, MORE));
 }
 
-/* By symbol; else by name, ignoring case. */
+/* Find a port by its symbol, else by its name, ignoring case. */
 static bool find_named(const struct plugin_info *info, const char *name, size_t *port)
 {
     for (int by_name = 0; by_name < 2; by_name++)
@@ -282,7 +284,7 @@ static bool find_named(const struct plugin_info *info, const char *name, size_t 
     return false;
 }
 
-/* The number of names with that prefix; *port: the first. */
+/* The number of ports whose name begins with `name`; *port: the first of them. */
 static size_t find_prefix(const struct plugin_info *info, const char *name, size_t *port)
 {
     size_t count = 0;
@@ -336,7 +338,7 @@ static const struct unit *find_unit(const char *name)
     return NULL;
 }
 
-/* The factor from a unit to that of the port; 0: they are incompatible. */
+/* The factor that converts a unit to the unit of the port; 0: they are incompatible. */
 static double unit_scale(const struct plugin_port *port, const char *unit)
 {
     const struct unit *from = find_unit(unit), *to = find_unit(port->unit);
@@ -355,7 +357,7 @@ static bool find_label(const struct plugin_port *port, const char *text, float *
     return i < port->point_count;
 }
 
-/* "from 0 to 10 dB", "from 0 s on" */
+/* Write a range as text: "from 0 to 10 dB", "from 0 s on". */
 static void describe_range(const struct plugin_port *port, struct plugin_range range, char *text,
                            size_t size)
 {
@@ -408,7 +410,8 @@ static bool read_switch(const struct plugin_port *port, struct plugin_range rang
     return true;
 }
 
-/* A bound that was printed and read back may differ slightly. */
+/* Move a value very near a bound to the bound: printing and parsing a bound may change it slightly.
+ */
 static float snap(float value, struct plugin_range range)
 {
     if (value < range.minimum && value >= range.minimum - fabsf(range.minimum) * 1e-5f)
@@ -448,7 +451,7 @@ enum status plugin_spec_value(const struct plugin_info *info, size_t index, uint
 
 /* ---- arguments ---- */
 
-/* PORT=VALUE */
+/* Parse PORT=VALUE. */
 static enum status parse_value(const struct plugin_info *info, uint32_t rate, const char *arg,
                                size_t *port, float *value)
 {
@@ -508,7 +511,7 @@ static enum status parse_later(struct plugin_spec *spec, const struct plugin_inf
     return plugin_spec_take_setting(spec, info, change + 6, point.at);
 }
 
-/* Whether "at" or "preset" is the name of a control here. */
+/* Whether the key of `arg`, such as "at" or "preset", is the name of a control of this plugin. */
 static bool names_control(const struct plugin_info *info, const char *arg)
 {
     bool found = false;

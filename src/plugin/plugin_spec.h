@@ -21,37 +21,39 @@
 #include "sound/automation.h"
 
 struct plugin_spec {
-    char *preset; /* its URI; NULL: none */
-    char *state;  /* a folder, from the working folder; NULL: none */
+    char *preset; /* URI of the preset; NULL: none */
+    char *state;  /* folder, relative to the working folder; NULL: none */
     size_t read_count;
-    char **reads; /* paths from the working folder */
+    char **reads; /* paths relative to the working folder */
     size_t value_count;
     struct plugin_value {
         size_t port;
         float value;
     } *values;
     size_t setting_count;
-    struct plugin_setting *settings; /* settings by time; values are owned */
+    struct plugin_setting *settings; /* sorted by time; the texts are owned */
     struct automation automation;    /* targets are ports */
 };
 
-/* Parse one argument. Errors (usage): no such port, preset or parameter, listing those that there
- * are; a value out of range, with the range. plugin_spec_free() is required in any case. */
+/* Parse one argument. Errors (usage): no such port, preset or parameter (lists those that exist); a
+ * value out of range (with the range). Call plugin_spec_free() also after an error. */
 MUST_CHECK enum status plugin_spec_take(struct plugin_spec *spec, const struct plugin_info *info,
                                         struct automation_time time, const char *arg);
 
-/* Where the path is in the value of preset=, and in the URI of a preset in a file; its length. */
+/* Find the path in the value of preset= or in the URI of a preset in a file: sets *start to its
+ * offset and returns its length. */
 size_t plugin_spec_preset_path(const char *text, size_t *start);
 
-/* After the last argument. `named`: what the plugin may read by the settings (plugin_isolated.h).
- * Errors: the state has links to something else. */
+/* Call after the last argument. `named`: paths that the settings let the plugin read
+ * (isolated_named_make). Errors: the state has links to other files. */
 MUST_CHECK enum status plugin_spec_check_state(const struct plugin_spec *spec, char *const *named);
 
-/* Whether something changes after the beginning. */
+/* Whether a value or parameter changes after the sound's first frame. */
 bool plugin_spec_is_automated(const struct plugin_spec *spec);
 void plugin_spec_free(struct plugin_spec *spec);
 
-/* One control input by name, and a value for it. Errors (usage): as above. */
+/* Find a control input by name, and parse a value for it. Errors (usage): as for
+ * plugin_spec_take(). */
 MUST_CHECK enum status plugin_spec_port(const struct plugin_info *info, const char *name,
                                         size_t *port);
 MUST_CHECK enum status plugin_spec_value(const struct plugin_info *info, size_t port, uint32_t rate,

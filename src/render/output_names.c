@@ -28,7 +28,7 @@ static void print_folder(const char *path, FILE *text)
         putc('.', text);
 }
 
-/* False: there is no such field. */
+/* Print a field of the pattern. False: there is no such field. */
 static bool print_field(const struct input_name *input, const char *field, size_t length,
                         FILE *text)
 {
@@ -80,7 +80,8 @@ static bool leads_out(const char *name)
     return name[0] == '/';
 }
 
-/* Without "." and empty words, so that a file has one name. Returns its end. */
+/* Remove "." and empty parts from a path, so that a file has one name. Returns the end of the path.
+ */
 static const char *tidy_name(char *name)
 {
     char *end = name;
@@ -187,7 +188,7 @@ static enum status check_twice(const char *const *inputs, char *const *outputs, 
     return status;
 }
 
-/* Under whatever name. */
+/* Check that no output is an input, even under another name. */
 static enum status check_inputs(const char *const *inputs, char *const *outputs, size_t count)
 {
     struct file_number *files = calloc(count + 1, sizeof *files);

@@ -19,14 +19,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What is settled of a render before it runs, from the options, the input's format and the stages.
- * prepare() makes it; nothing changes it afterwards. */
+/* Settings of a render that are fixed before it runs, from the options, the input's format and the
+ * stages. prepare() sets them; nothing changes them afterwards. */
 struct render_plan {
-    struct stage_settings settings; /* those of the options, for this sound */
-    struct stream_format format;    /* of the output */
+    struct stage_settings settings; /* settings of the options, adapted to this sound */
+    struct stream_format format;    /* format of the output */
     int sound_format;
-    /* Of the output, with what a boundary adds, and without the tails that plugins do not report;
-     * or FRAMES_UNKNOWN. */
+    /* Frames of the output, or FRAMES_UNKNOWN. Includes frames of a boundary, but no tails that
+     * plugins do not report. */
     int64_t frames;
     size_t block; /* frames */
 };
@@ -34,19 +34,19 @@ struct render_plan {
 struct render_job {
     const struct render_options *options;
     const struct render_job_settings *settings;
-    struct stage_list *stages; /* of the options */
+    struct stage_list *stages; /* stages of the options */
     struct render_plan plan;
     struct source *source;
-    struct source *sound; /* the file or stream itself, which `source` is, or owns */
+    struct source *sound; /* the file or stream itself: the same as `source`, or owned by it */
     struct workers *workers;
     struct render_passes passes;
-    struct filter *chain;   /* of the last pass, */
-    struct source *current; /* and what it reads */
+    struct filter *chain;   /* chain of the last pass */
+    struct source *current; /* source that the last pass reads */
     struct sink *sink;
-    const struct sound_metadata *metadata; /* of the source, or NULL */
+    const struct sound_metadata *metadata; /* metadata of the source, or NULL */
     struct engine_run_settings run;
     bool may_run_again;
-    struct chain_save **save; /* shared by all runs; what it points to may be NULL */
+    struct chain_save **save; /* shared by all runs; *save may be NULL */
     struct report report;
     struct progress progress;
 };
@@ -72,7 +72,7 @@ static int64_t frames_to_come(const struct render_job *job)
     return frames;
 }
 
-/* Whether the sound is so short that threads to read and to write take as long as they save. */
+/* Whether the sound is so short that threads for reading and writing would save no time. */
 static bool is_brief(const struct render_job *job)
 {
     enum { BRIEF = 1 << 18 };
@@ -81,7 +81,8 @@ static bool is_brief(const struct render_job *job)
     return job->plan.frames != FRAMES_UNKNOWN && (uint64_t)job->plan.frames <= most;
 }
 
-/* Errors (usage): the format of the output holds no such peak, has no quality, or varies. */
+/* Errors (usage): the format of the output cannot hold the peak, has no quality, or is not
+ * reproducible. */
 static enum status check_output(const struct render_options *options, int format)
 {
     const char *name = sound_format_name(format);
@@ -102,8 +103,8 @@ static enum status check_output(const struct render_options *options, int format
     return STATUS_OK;
 }
 
-/* If convolvers are shared with other jobs, all of a sound is one block, if it fits. 0: it does
- * not. The sound's end shows in a block that is not full. */
+/* The block for a sound whose convolvers are shared with other jobs: longer than all of the sound,
+ * since an incomplete block shows its end. 0: the sound does not fit. */
 static size_t whole_block(const struct render_job *job)
 {
     enum { UNKNOWN_BLOCK = 1 << 17, LEAST = 1 << 12 };
@@ -125,8 +126,8 @@ static size_t whole_block(const struct render_job *job)
     return whole < most ? whole : most / grain * grain;
 }
 
-/* On the CPU it depends on the chain and the length of the sound alone; of a reproducible render on
- * the chain alone. */
+/* The block. On the CPU it depends only on the chain and the length of the sound; in a reproducible
+ * render only on the chain. */
 static size_t choose_block(const struct render_job *job)
 {
     const struct render_options *options = job->options;
@@ -143,8 +144,8 @@ static size_t choose_block(const struct render_job *job)
     return block;
 }
 
-/* Unless a precision is asked for: the one that keeps the bits of the samples. Some options of a
- * GPU are for single precision alone. */
+/* The requested precision, else the lowest that keeps all bits of the samples. Some options of GPUs
+ * work only in single precision. */
 static enum precision choose_precision(const struct render_job *job)
 {
     const struct render_options *options = job->options;
@@ -162,7 +163,7 @@ static enum precision choose_precision(const struct render_job *job)
     return convolver->precision;
 }
 
-/* Once the stages are loaded. */
+/* Plan the output, after the stages are loaded. */
 static enum status plan_output(struct render_job *job)
 {
     struct render_plan *plan = &job->plan;
@@ -191,7 +192,7 @@ static enum status run_engine(const struct render_job *job, struct filter *filte
                                                                 totals);
 }
 
-/* The factor for the loudness asked for, or less if the true peak would be above TRUE_PEAK_MOST. */
+/* The factor for the requested loudness, or less if the true peak would exceed TRUE_PEAK_MOST. */
 static double factor_to_loudness(struct render_job *job, const struct loudness *meter)
 {
     enum { TRUE_PEAK_MOST = -1, ROUNDING = 4 }; /* dBTP; steps of integers, dithered */
@@ -209,7 +210,7 @@ static double factor_to_loudness(struct render_job *job, const struct loudness *
     return isfinite(gain) ? audio_from_db(gain) : 1;
 }
 
-/* Writes the spooled sound, scaled to the peak or loudness asked for. */
+/* Write the spooled sound, scaled to the requested peak or loudness. */
 static enum status write_scaled(struct render_job *job, struct source *spooled)
 {
     unsigned bits = sound_format_bits(job->plan.sound_format);
@@ -288,7 +289,7 @@ static enum status run_sound(struct render_job *job)
 
 /* ---- the output ---- */
 
-/* The tags that a file has for it. */
+/* Put the tags of the file of --metadata into the metadata. */
 static enum status put_tags(const struct render_options *options, struct sound_metadata *metadata)
 {
     return strcmp(options->metadata, "keep") == 0 ? STATUS_OK
@@ -380,7 +381,7 @@ enum status render_judge(const struct render_options *options, const struct sink
 
 /* ---- a run ---- */
 
-enum { RUNS_MOST = 4 }; /* where a plugin reports its latency late, and again later */
+enum { RUNS_MOST = 4 }; /* most runs, if a plugin reports a longer latency late, repeatedly */
 
 static enum status open_channels(struct render_job *job)
 {
@@ -464,12 +465,12 @@ static enum status plan_stages(struct render_job *job)
     settings->convolver.workers = job->workers;
     settings->masks = job->settings->masks;
     settings->in_passes = true;
-    if (!settings->masks) /* the others were expected with the first */
+    if (!settings->masks) /* with shared masks, they were announced with the first file */
         stage_list_expect(job->stages, settings, &job->plan.format);
     return STATUS_OK;
 }
 
-/* Opens the input and makes the chain, which reports what is wrong with specs or files. */
+/* Open the input and make the chain, which reports errors in specs and files. */
 static enum status prepare(struct render_job *job)
 {
     int64_t lap = lap_begin();
@@ -486,7 +487,7 @@ static enum status prepare(struct render_job *job)
     return STATUS_OK;
 }
 
-/* Extends the source on both sides, as far as the chain needs. */
+/* Extend the source on both sides by as many frames as the chain needs. */
 static enum status lay_boundaries(struct render_job *job)
 {
     const struct render_options *options = job->options;
@@ -552,7 +553,8 @@ static enum status work(struct render_job *job)
     job->metadata = job->sound->traits.metadata;
     lap_end(LAP_SINK, lap);
     TRY(lay_boundaries(job));
-    if (options->save_chain && !*job->save) /* OUT is writable; later runs have the same chain */
+    /* create it now that OUT is writable; later runs have the same chain */
+    if (options->save_chain && !*job->save)
         TRY(chain_save_create(options->save_chain, options->force, options->collect, job->stages,
                               job->save));
     /* To run again, the input must be readable again, and no output written yet. */

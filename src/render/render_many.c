@@ -22,12 +22,12 @@
 #include <unistd.h>
 
 enum {
-    LONG_BYTES = 1 << 26, /* some three minutes of a stereo studio file */
+    LONG_BYTES = 1 << 26, /* about three minutes of a stereo studio file */
     KEPT_BYTES = 1 << 25, /* the largest block that malloc does not return to the system */
 };
 
 struct render_input {
-    char *path, *within; /* `within` a folder that was named; else NULL */
+    char *path, *within; /* `within`: path in a folder that was named, else NULL */
     char *output;
     double bytes;
 };
@@ -37,19 +37,20 @@ struct render_set {
     size_t count;
     struct render_input *inputs;
     size_t threads;
-    bool sharing; /* all threads share each file: the long ones */
+    bool sharing; /* long files are running: all threads share each */
     struct mask_cache *masks;
     struct progress_of_many progress;
     pthread_mutex_t print_lock;
-    pthread_mutex_t alone_lock;     /* stages of which one runs at a time */
-    atomic_size_t failed, existing; /* files; those whose output was there */
+    pthread_mutex_t alone_lock; /* held while a job with a one_at_a_time stage runs */
+    /* number of files that failed, and of these whose output existed */
+    atomic_size_t failed, existing;
 };
 
-/* One of them, while it runs. */
+/* A file while it is rendered. */
 struct render_file {
     struct render_set *set;
     size_t number;
-    double moved; /* bytes that the progress has of it */
+    double moved; /* bytes of the file that the progress counts */
 };
 
 void render_expect_many(void)
@@ -74,13 +75,13 @@ bool render_names_path(const char *problem, const char *path)
     size_t length = strlen(path);
     for (const char *at = problem; length > 0 && (at = strstr(at, path)); at++) {
         bool begins = at == problem || strchr(" '\"(", at[-1]);
-        if (begins && strchr(" '\"):;,", at[length])) /* or the end */
+        if (begins && strchr(" '\"):;,", at[length])) /* strchr also finds the end of the text */
             return true;
     }
     return false;
 }
 
-/* Why a file failed, and which one it is, if the line does not say so. */
+/* Print why a file failed, with its name unless the message has it. */
 static void report_failure(struct render_set *set, const char *input, const struct failure *problem)
 {
     int error = 0;
@@ -95,10 +96,10 @@ static void report_failure(struct render_set *set, const char *input, const stru
     if (error)
         status = fail_errno(error, "cannot write the report");
     pthread_mutex_unlock(&set->print_lock);
-    (void)status; /* that of the set counts failures */
+    (void)status; /* the set counts failures */
 }
 
-/* A line a file. */
+/* Print a line for a file. */
 static enum status print_result(void *context, const struct report *report)
 {
     struct render_set *set = ((struct render_file *)context)->set;
@@ -111,7 +112,7 @@ static enum status print_result(void *context, const struct report *report)
     return error ? fail_errno(error, "cannot write the report") : STATUS_OK;
 }
 
-/* Its path in the folder of all. */
+/* The path of the output in the folder of outputs. */
 static const char *output_in(const struct render_set *set, size_t file)
 {
     const char *name = set->inputs[file].output + strlen(set->options->out_dir);
@@ -161,7 +162,7 @@ static void run_file(struct render_set *set, size_t file)
     enum status status = render_options_copy(set->options, &options);
     if (status == STATUS_OK)
         status = run_job(&job, &options);
-    files_read_forget(input->path); /* which no output is: that was checked */
+    files_read_forget(input->path); /* no output is an input, as was checked */
     render_options_free(&options);
     log_keep_again(&before);
     warn_about(NULL);
@@ -188,7 +189,7 @@ static void run_short_file(void *context, size_t piece, size_t worker)
         run_file(set, piece);
 }
 
-/* Short ones first, a file a thread; then the long ones, each on all threads. */
+/* Render short files first, one on each thread, then long files, each on all threads. */
 static enum status run_all(struct render_set *set)
 {
     struct workers *workers = NULL;
@@ -203,7 +204,7 @@ static enum status run_all(struct render_set *set)
     return stop_requested() ? STATUS_INTERRUPTED : STATUS_OK;
 }
 
-/* Grows by twice. `within`: its name in a folder, else NULL. */
+/* Add an input. `within`: path in a folder, else NULL. The list grows by doubling. */
 static enum status add_input(struct render_set *set, const char *path, const char *within)
 {
     if ((set->count & (set->count + 1)) == 0) {

@@ -14,7 +14,7 @@ enum { BLOCK_MOST = 1 << 24, /* frames */ SECONDS_MOST = 1 << 30 };
 
 static const char *const boundary_names[] = {"zero", "replicate", "reflect", "wrap", NULL};
 static const char *const tail_names[] = {"full", "none", "until:-80dB", "3s",
-                                         NULL}; /* and others */
+                                         NULL}; /* examples: levels and times are free */
 
 static enum status parse_tail(void *context, const struct option_row *row, const char *value)
 {
@@ -41,7 +41,7 @@ static enum status parse_tail(void *context, const struct option_row *row, const
     return STATUS_OK;
 }
 
-/* -1, -1dB or -16LUFS */
+/* Parse -1, -1dB or -16LUFS. */
 static enum status parse_normalize(void *context, const struct option_row *row, const char *value)
 {
     struct render_options *options = context;
@@ -61,7 +61,8 @@ static enum status parse_normalize(void *context, const struct option_row *row, 
     return STATUS_OK;
 }
 
-/* Names are looked up in the layout of IN (stated_layout_apply()). */
+/* Parse --channel. Names of channels are resolved later, in the layout of IN
+ * (stated_layout_apply()). */
 static enum status parse_channel(void *context, const struct option_row *row, const char *value)
 {
     struct render_options *options = context;

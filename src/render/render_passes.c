@@ -9,8 +9,8 @@ static enum stage_needs needs_of(const struct stage_list *stages, size_t index)
     return index < stages->count ? stage_needs(&stages->stages[index]) : STAGE_NEEDS_NOTHING;
 }
 
-/* Whether a pass ends before that stage, 0 being the first: so that an empty one measures the sound
- * where the first stage must know it. */
+/* Whether a pass ends before stage `index`. If the first stage must know the power, an empty pass
+ * before it measures the sound. */
 static bool ends_before(const struct stage_list *stages, size_t index)
 {
     bool begins_one = needs_of(stages, index) == STAGE_NEEDS_INPUT ||
@@ -115,7 +115,7 @@ static double mean(double sum, uint64_t frames, size_t channels)
     return frames > 0 ? sum / (double)frames / (double)channels : 0;
 }
 
-/* The power of a pass that ran. `in`: power of the input, if that is not the sound itself. */
+/* The powers of a pass that ran. `in`: power of its input, if that is not the sound itself. */
 static struct stage_power power_of(const struct render_passes *passes,
                                    const struct render_pass *pass, enum tail tail,
                                    const struct engine_totals *totals, double in)
@@ -135,7 +135,7 @@ static struct stage_power power_of(const struct render_passes *passes,
         .all_frames = after};
 }
 
-/* Runs a pass, with the tail unless it is unknown and not wanted. */
+/* Run a pass. It has the tail, unless that is unknown and not wanted. */
 static enum status run_into(struct render_passes *passes, struct render_pass *pass,
                             struct source *source, struct sink *spool, enum tail tail,
                             const struct engine_run_settings *run, struct engine_totals *totals)
@@ -154,7 +154,7 @@ static enum status run_into(struct render_passes *passes, struct render_pass *pa
     return sink_commit(spool);
 }
 
-/* Scales what the next pass reads, as the last stage of this one wants it. */
+/* Scale the sound that the next pass reads by the factor of this pass's last stage. */
 static enum status hand_over(struct render_passes *passes, struct render_pass *pass,
                              struct source *spooled, struct stage_power *power)
 {

@@ -111,13 +111,13 @@ static enum status render_replay(struct render_options *options)
     return status;
 }
 
-/* ---- any ---- */
+/* ---- the command ---- */
 
 enum status render_run(void *context)
 {
     struct render_options *options = context;
     TRY(render_options_check(options));
-    /* A report on standard error is not mixed with notes. */
+    /* If the report goes to standard error, notes are off, so that they do not mix. */
     bool alone = options->json && !options->out_dir && to_standard_output(options);
     failure_json_to(alone ? stderr : stdout);
     note_verbosity(alone ? VERBOSITY_SILENT : options->verbosity);

@@ -29,7 +29,8 @@ static bool read_count(const char **text, uint32_t rate, uint64_t *frames)
     return number;
 }
 
-/* Parse a TIME; advances *text. "end-5s" is one; a ramp cannot begin at the end. */
+/* Parse a TIME and advance *text. In "end-5s-end:", the first TIME is "end-5s": a ramp cannot begin
+ * at the end. */
 static bool read_time(const char **text, struct automation_time time, uint64_t *frames)
 {
     uint64_t before = 0;
@@ -90,7 +91,7 @@ static bool begins_within(const struct automation_point *point, const struct aut
            point->at - ramp->at < ramp->over;
 }
 
-/* Overlapping changes have no defined value. */
+/* Refuse changes that overlap a ramp, since their values would be undefined. */
 static enum status check_alone(const struct automation *automation,
                                const struct automation_point *point)
 {
@@ -118,7 +119,8 @@ static void insert(struct automation *automation, const struct automation_point 
     points[place] = *point;
 }
 
-/* A step at the first frame of a ramp is where the ramp begins: it takes its time first. */
+/* Whether a step is at the first frame of a ramp: the ramp then begins at its value, after the
+ * step's own time. */
 static bool joins(const struct automation_point *step, const struct automation_point *ramp)
 {
     return step->over == 0 && ramp->over > ramp->smooth && step->target == ramp->target &&

@@ -12,15 +12,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Which side has all slots initially. */
+/* Which side has all slots at first: the owner or the thread. */
 enum io_thread_begin { IO_THREAD_WITH_OWNER, IO_THREAD_WITH_THREAD };
 
-enum { ENGINE_SLOTS = 2 }; /* blocks before and after the chain: one in use, one pending */
+enum { ENGINE_SLOTS = 2 }; /* blocks before and after the chain, each: one in use, one pending */
 
 /* A block from the source. */
 struct engine_input {
     struct real_block block;
-    uint64_t read; /* frames read from the source, with this block */
+    uint64_t read; /* frames read from the source, including this block */
     bool ended;
     enum status status;
     struct failure problem;
@@ -29,7 +29,7 @@ struct engine_input {
 /* A block from the chain. */
 struct engine_output {
     struct real_block block;
-    uint64_t position; /* frames processed, with lead and trailing silence */
+    uint64_t position; /* frames processed, including lead and silence after the sound */
     uint64_t read;
     bool ended;
 };
@@ -43,47 +43,47 @@ struct engine_job {
     const struct engine_run_settings *settings;
     struct engine_totals *totals;
     struct true_peak *true_peak;
-    struct sink *tail; /* TAIL_UNTIL: kept in memory until its end is known */
+    struct sink *tail; /* TAIL_UNTIL: memory for the tail until its end is known */
     enum tail kind;
     double until;
-    uint64_t known;     /* frames of the tail */
-    uint64_t most;      /* frames of the tail to try */
+    uint64_t known;     /* frames of the tail that are known to exist */
+    uint64_t most;      /* most frames of the tail to process */
     bool begun;         /* a block was read */
-    uint64_t last_loud; /* frames of the sound and its tail, to the end of the last loud block */
+    uint64_t last_loud; /* frames of sound and tail up to the end of the last loud block */
 
-    struct io_thread *reader; /* NULL: read in this thread */
+    struct io_thread *reader; /* NULL: the caller's thread reads */
     struct engine_input inputs[ENGINE_SLOTS];
-    uint64_t read; /* these three: the reader's */
+    uint64_t read; /* reader only: frames read */
     bool ended;
-    bool broken; /* reading has failed */
+    bool broken; /* reader only: reading has failed */
 
-    struct io_thread *writer; /* NULL: write in this thread */
+    struct io_thread *writer; /* NULL: the caller's thread writes */
     struct engine_output outputs[ENGINE_SLOTS];
-    uint64_t written; /* the writer's: frames of the sound */
+    uint64_t written; /* writer only: frames written */
     struct failure write_problem;
     atomic_int write_status; /* enum status; after an error nothing more is written */
 };
 
 /* ---- the threads that read and write ---- */
 
-enum { POLL_MS = 50 }; /* for signals */
+enum { POLL_MS = 50 }; /* interval at which a wait looks for signals */
 
 /* A thread that works on numbered slots in turn. The owner takes a slot, uses it and gives it. */
 struct io_thread {
     size_t slots;
-    size_t lent; /* slots that the owner had initially */
+    size_t lent; /* slots that the owner had at first */
     void (*work)(void *context, size_t slot);
     void *context;
     pthread_t thread;
     bool started;
-    size_t taken; /* the owner's */
+    size_t taken; /* slots that the owner has taken; owner only */
 
     pthread_mutex_t lock;
     pthread_cond_t given_some;
     pthread_cond_t done_some;
-    size_t given; /* lock */
-    size_t done;  /* lock */
-    bool leave;   /* lock */
+    size_t given; /* slots given to the thread; guarded by the lock */
+    size_t done;  /* slots that the thread has processed; guarded by the lock */
+    bool leave;   /* tells the thread to end; guarded by the lock */
 };
 
 static void *io_thread_main(void *argument)
@@ -171,7 +171,8 @@ static void io_thread_give(struct io_thread *io_thread)
     pthread_mutex_lock(&io_thread->lock);
     io_thread->given++;
     pthread_mutex_unlock(&io_thread->lock);
-    pthread_cond_signal(&io_thread->given_some); /* who wakes would wait for the lock */
+    /* after unlocking, as the woken thread would wait for the lock */
+    pthread_cond_signal(&io_thread->given_some);
 }
 
 /* Wait until all given slots are processed. */
@@ -204,7 +205,7 @@ static uint64_t engine_wanted(const struct engine_job *run, uint64_t read, bool 
     return run->settings->knows_sound && frames > known ? known : frames;
 }
 
-/* The frame of the chain that is the sound's first, and the first that is written. */
+/* Frame of the chain's output at which the sound begins, and the first frame that is written. */
 static uint64_t engine_first_of_sound(const struct engine_job *run)
 {
     return run->chain->latency + run->settings->lead;
@@ -215,7 +216,7 @@ static uint64_t engine_first_written(const struct engine_job *run)
     return run->settings->whole ? 0 : engine_first_of_sound(run);
 }
 
-/* Frames of output, `all` at most, that are complete after `position` frames of the chain. */
+/* Frames of output, at most `all`, that are complete after `position` frames of the chain. */
 static uint64_t engine_frames_done(const struct engine_job *run, uint64_t position, uint64_t all)
 {
     uint64_t skip = engine_first_written(run);
@@ -232,7 +233,7 @@ static enum status check_finite(const struct engine_job *run, const struct real_
         size_t bad = audio_find_nonfinite(block->data[c], frames);
         if (bad == frames)
             continue;
-        char where[32] = "a frame"; /* in the lead: which one depends on the boundary */
+        char where[32] = "a frame"; /* in the lead the frame's number depends on the boundary */
         uint64_t at = run->read - frames + bad, lead = run->settings->lead;
         if (at >= lead)
             snprintf(where, sizeof where, "frame %llu", (unsigned long long)(at - lead + 1));
@@ -318,8 +319,8 @@ static enum status emit_some(const struct engine_job *run, struct sink *sink, co
     return status;
 }
 
-/* A few frames at a time are still in the cache when they are written; a true peak is measured in
- * pieces of its own. */
+/* Measure and write frames in small pieces, so that they are still in the cache when they are
+ * written. The true peak is measured in its own pieces. */
 static enum status emit(const struct engine_job *run, struct sink *sink, real *const *planar,
                         size_t from, size_t frames)
 {
@@ -335,7 +336,7 @@ static enum status emit(const struct engine_job *run, struct sink *sink, real *c
     return STATUS_OK;
 }
 
-/* Adds the power of the frames from `first` to `end` of the chain, which are written. */
+/* Add the power of the chain's frames from `first` to `end`, which are written. */
 static void measure_power(const struct engine_job *run, const struct engine_output *output,
                           uint64_t first, uint64_t end)
 {
@@ -349,7 +350,7 @@ static void measure_power(const struct engine_job *run, const struct engine_outp
     uint64_t to = sound < from ? from : sound > end ? end : sound;
     power->lead += engine_energy(channels, planar, (size_t)(first - start), (size_t)(from - first));
     power->sound += engine_energy(channels, planar, (size_t)(from - start), (size_t)(to - from));
-    if (!run->tail) /* else that part of it which is written, in engine_write_tail() */
+    if (!run->tail) /* otherwise engine_write_tail() adds the part that is written */
         power->tail += engine_energy(channels, planar, (size_t)(to - start), (size_t)(end - to));
 }
 
@@ -357,7 +358,8 @@ static void measure_power(const struct engine_job *run, const struct engine_outp
 static enum status write_block(struct engine_job *run, const struct engine_output *output)
 {
     uint64_t skip = engine_first_written(run);
-    uint64_t start = output->position - run->chain->block; /* frame skip + i is written as i */
+    /* frame skip + i is written as frame i */
+    uint64_t start = output->position - run->chain->block;
     uint64_t first = skip + run->written;
     uint64_t end = skip + engine_wanted(run, output->read, output->ended);
     if (end > output->position)
@@ -388,8 +390,7 @@ static void engine_write_output(void *context, size_t slot)
     atomic_store(&run->write_status, (int)status);
 }
 
-/* Writes the tail, once all blocks are written, up to the last frame that is not below the level.
- */
+/* Write the tail after all blocks, up to the last frame that is not below the level. */
 static enum status engine_write_tail(struct engine_job *run)
 {
     const struct real_block *tail = REAL(sink_memory)(run->tail);
@@ -411,7 +412,7 @@ static enum status engine_write_tail(struct engine_job *run)
 
 enum {
     UNKNOWN_MOST = 30, /* seconds of a tail after its known part */
-    UNKNOWN_QUIET = 5, /* seconds of quiet that end it */
+    UNKNOWN_QUIET = 5, /* seconds of quiet that end a tail */
 };
 static const double UNKNOWN_LEVEL = 1e-4; /* -80 dBFS */
 
@@ -423,13 +424,13 @@ static void show_progress(const struct engine_job *run, uint64_t written)
     int64_t frames = run->source->frames;
     if (frames != FRAMES_UNKNOWN)
         frames -= (int64_t)(settings->lead + settings->trail);
-    /* An estimate if the tail's length is unknown. */
+    /* If the tail's length is unknown, the total is an estimate. */
     if (frames != FRAMES_UNKNOWN && run->kind != TAIL_NONE)
         frames += (int64_t)run->known;
     settings->progress(settings->progress_context, written, frames);
 }
 
-/* Only the caller's thread prints errors: the first one it learns of. */
+/* Print the first error that the caller's thread gets to know. No other thread prints errors. */
 static enum status report(enum status status, const struct failure *problem)
 {
     return status == STATUS_FAILED || status == STATUS_USAGE ? fail_again(problem) : status;
@@ -531,8 +532,9 @@ static enum status run_blocks(struct engine_job *run)
     return write_result(run);
 }
 
-/* Read and write in parallel with the chain, unless it is to be alone; but a port that waits for
- * another program stays on this thread, where signals interrupt the wait. */
+/* Start threads that read and write in parallel with the chain, unless settings.alone is set. A
+ * port that waits for another program stays on the caller's thread, where signals interrupt the
+ * wait. */
 static enum status start_threads(struct engine_job *run)
 {
     if (run->settings->alone)

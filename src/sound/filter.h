@@ -2,8 +2,8 @@
  *
  * Every filter is created for one block length and always called with that many frames. Its first
  * member is a struct filter. kind->process may run on a real-time thread: no allocation, locks,
- * files or output. A filter has a process for one precision, or for both.
- * Ownership: the creator destroys it, or passes it to a chain.
+ * files or output. A filter has a process function for one precision, or for both. Ownership: the
+ * creator destroys the filter, or passes it to a chain.
  */
 #ifndef HALO_FILTER_H
 #define HALO_FILTER_H
@@ -18,37 +18,41 @@ struct filter;
 
 struct filter_kind {
     const char *name;
-    /* in: `inputs` channels of `block` frames; out: `outputs`. They never overlap. */
+    /* Process one block of `block` frames: `in` has `inputs` channels, `out` has `outputs`. Their
+     * buffers never overlap. */
     void (*process)(struct filter *filter, const float *const *in, float *const *out);
-    /* The same, computed in double precision throughout. */
+    /* process() in double precision throughout. */
     void (*process_in_double)(struct filter *filter, const double *const *in, double *const *out);
     void (*reset)(struct filter *filter); /* discard all state; not real-time */
     void (*destroy)(struct filter *filter);
 };
 
-/* What may have made a block late, and is not the filter's own computing: bits. */
+/* Causes of a late block other than the filter's own computing, as bits. */
 enum { FILTER_WORKER_LATE = 1, FILTER_GPU_LATE = 2 };
 
 struct filter {
     const struct filter_kind *kind;
     size_t inputs;
     size_t outputs;
-    size_t block;                 /* frames */
-    uint64_t latency;             /* frames */
-    uint64_t tail;                /* frames of output after the input's end, without latency */
-    bool tail_unknown;            /* it may be longer */
-    uint64_t late;                /* frames by which the true latency exceeded `latency` */
-    bool absent;                  /* the block is silence, because it missed its deadline (live) */
-    unsigned held_up;             /* the block: FILTER_... */
-    int64_t deadline;             /* set by the caller: when the next block gives up waiting for
-                                     other processes, in ns of the monotonic clock; 0: never */
-    const char *failure;          /* cause of a permanent failure in a step, or NULL */
-    _Atomic(const char *) notice; /* for the caller, on any thread, to print and clear, or NULL */
-    struct filter *noticed;       /* the part whose notice this is, or NULL */
+    size_t block;      /* frames */
+    uint64_t latency;  /* frames */
+    uint64_t tail;     /* frames of output after the end of the input, without latency */
+    bool tail_unknown; /* the tail may be longer than `tail` */
+    uint64_t late;     /* frames by which the true latency exceeded `latency` */
+    /* the last block is silence, because it missed its deadline (live) */
+    bool absent;
+    unsigned held_up; /* causes that made the last block late: bits FILTER_... */
+    /* time at which the next block stops waiting for other processes, in ns of the monotonic clock,
+     * set by the caller; 0: none */
+    int64_t deadline;
+    const char *failure; /* cause of a permanent failure; NULL: none */
+    /* line that the caller prints and clears, on any thread; NULL: none */
+    _Atomic(const char *) notice;
+    struct filter *noticed; /* part whose notice this is; NULL: none */
 };
 
-/* Show a part's notice as the filter's own. It is the part's until it was printed, so that its text
- * does not change meanwhile. */
+/* Show a part's notice as the filter's own. The part's notice is cleared only when the filter's was
+ * printed, so that its text does not change meanwhile. */
 HALO_REALTIME static inline void filter_pass_notice(struct filter *filter, struct filter *part)
 {
     const char *notice = part->notice;

@@ -9,10 +9,10 @@
 
 struct gain {
     struct filter filter;
-    real factor; /* initially */
+    real factor; /* factor before any change */
     struct ramp ramp;
     struct automation_cursor cursor;
-    size_t smooth; /* frames */
+    size_t smooth; /* least length of a change, in frames */
 };
 
 HALO_REALTIME static void gain_process(struct filter *filter, const real *const *in,

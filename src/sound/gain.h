@@ -1,5 +1,5 @@
-/* A filter that scales every channel by one factor; the functions whose names end in _in_double
- * make it for double precision. */
+/* A filter that scales every channel by one factor. Functions whose names end in _in_double make it
+ * for double precision. */
 #ifndef HALO_GAIN_H
 #define HALO_GAIN_H
 
@@ -13,13 +13,13 @@ MUST_CHECK enum status gain_create(size_t channels, size_t block, double factor,
 MUST_CHECK enum status gain_create_in_double(size_t channels, size_t block, double factor,
                                              struct filter **filter);
 
-/* Automated: `automation` has linear factors. A change is a straight line from its time on, over
- * AUTOMATION_SMOOTH seconds at least. */
+/* A gain that changes over time. `automation` has linear factors. A change is a linear ramp that
+ * begins at its time and takes AUTOMATION_SMOOTH seconds at least. */
 struct gain_settings {
-    double factor;                       /* initially */
+    double factor;                       /* initial factor, linear */
     const struct automation *automation; /* must outlive the filter */
     uint32_t rate;
-    uint64_t before; /* frames before the sound: times count from there */
+    uint64_t before; /* frames processed before the sound's first frame */
 };
 MUST_CHECK enum status gain_create_automated(size_t channels, size_t block,
                                              const struct gain_settings *settings,

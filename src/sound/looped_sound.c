@@ -54,7 +54,7 @@ static enum status check_part(const struct source *source, real *const *planar, 
     return STATUS_OK;
 }
 
-/* `frames` from the source's position on to the block, from `at` on. */
+/* Read `frames` frames from the source's position into the block at `at`. */
 static enum status read_frames(struct source *source, struct looped_sound *sound, size_t at,
                                size_t frames)
 {
@@ -105,7 +105,7 @@ static enum status load(const struct looped_settings *settings, struct source *s
     uint64_t length = sound->length, start = sound->start;
     size_t frames = (size_t)(settings->wanted < length ? settings->wanted : length);
     size_t first = (size_t)(length - start < frames ? length - start : frames);
-    if (start > 0) /* what was opened just now is at its beginning */
+    if (start > 0) /* a source that was just opened is at its beginning */
         TRY(source_seek(source, start));
     sound->channels = source->format.channels;
     sound->frames = frames;

@@ -1,17 +1,17 @@
-/* A sound that is repeated for as long as it is wanted, such as the noise behind speech: what is
- * heard of it, in memory. Frame i of what is heard is frame (start + i) mod length of the file, at
- * the rate that is wanted. Threads: loaded by one, then read by many.
- */
+/* A sound that is looped, such as noise behind speech. The frames that are heard are in memory.
+ * Frame i that is heard is frame (start + i) mod length of the file, at the wanted rate. Threads:
+ * loaded by one, then read by many. */
 #ifndef HALO_LOOPED_SOUND_H
 #define HALO_LOOPED_SOUND_H
 
 #include "signal/audio.h"
 #include "sound/port.h"
 
-/* Where it begins: a share of its length, or frames of the wanted rate, or seconds. */
+/* Where in the file the loop begins: in frames at the wanted rate, in seconds, or as a share of the
+ * file's length. */
 enum looped_unit { LOOPED_FRAMES, LOOPED_SECONDS, LOOPED_SHARE };
 struct looped_start {
-    double value; /* a share: from 0 to 1 */
+    double value; /* LOOPED_SHARE: from 0 to 1 */
     enum looped_unit unit;
 };
 
@@ -20,32 +20,34 @@ struct looped_settings {
     bool allow_truncated;
     uint32_t rate;
     struct looped_start start;
-    uint64_t wanted; /* frames that are heard */
+    uint64_t wanted; /* number of frames that are heard */
 };
 
-/* All zero: nothing. A block holds at most the whole file: frame i is at i mod its frames. */
+/* All zero: no sound. The block holds at most the whole file: frame i is at i mod `frames`. */
 struct looped_sound {
     struct block block;
-    struct block_in_double block_in_double; /* or instead */
-    size_t channels, frames;                /* of either */
-    uint64_t start, length;                 /* frames of the file at the wanted rate */
-    uint32_t own_rate;                      /* of the file */
+    /* used by the functions _in_double, which leave `block` empty */
+    struct block_in_double block_in_double;
+    size_t channels, frames; /* size of the block that is used */
+    /* first frame of the loop, and length of the file, at the wanted rate */
+    uint64_t start, length;
+    uint32_t own_rate; /* rate of the file, Hz */
 };
 
-/* Errors: as source_open_sound; its length is unknown; it starts after its end; NaN or infinity;
- * memory. To be freed in any case. */
+/* Errors: those of source_open_sound; the file's length is unknown; the start lies after its end;
+ * NaN or infinity; memory. Call looped_sound_free() also after an error. */
 MUST_CHECK enum status looped_sound_load(const struct looped_settings *settings,
                                          struct looped_sound *sound);
 MUST_CHECK enum status looped_sound_load_in_double(const struct looped_settings *settings,
                                                    struct looped_sound *sound);
 void looped_sound_free(struct looped_sound *sound);
 
-/* Sum of squares of the first `frames` that are heard of a channel. */
+/* Sum of squares of a channel over the first `frames` frames that are heard. */
 double looped_sound_energy(const struct looped_sound *sound, size_t channel, uint64_t frames);
 double looped_sound_energy_in_double(const struct looped_sound *sound, size_t channel,
                                      uint64_t frames);
 
-/* Of all channels. */
+/* The largest magnitude of all channels. */
 double looped_sound_peak(const struct looped_sound *sound);
 
 #endif

@@ -1,9 +1,9 @@
-/* Ports: sources and sinks of blocks of planar float32, or double. A source decides rate and
- * channels; a sink is opened for them. Ports may wait, allocate and fail: not real-time.
+/* Ports: sources and sinks of planar samples, float32 or double. A source decides rate and
+ * channels; a sink is opened for a rate and channels. Ports may wait, allocate and fail: not
+ * real-time.
  *
- * Sound files read and write both; other ports are opened for one of them, by the function whose
- * name ends in _in_double or by the other.
- * Ownership: the opener of a port closes it.
+ * Sound files read and write both precisions. Other ports are opened for one: for double by the
+ * functions whose names end in _in_double. Ownership: the opener of a port closes it.
  */
 #ifndef HALO_PORT_H
 #define HALO_PORT_H
@@ -23,7 +23,7 @@ struct output_record;
 
 struct source;
 struct source_kind {
-    /* Up to `frames` frames into planar[c]; *got < frames: the end. */
+    /* Read up to `frames` frames into planar[c]. *got < frames: the sound has ended. */
     enum status (*read)(struct source *source, float *const *planar, size_t frames, size_t *got);
     enum status (*read_in_double)(struct source *source, double *const *planar, size_t frames,
                                   size_t *got);
@@ -34,34 +34,37 @@ struct source_kind {
 
 struct source {
     const struct source_kind *kind;
-    const char *name; /* for messages */
+    const char *name; /* name of the sound, for messages */
     struct stream_format format;
-    int64_t frames;          /* or FRAMES_UNKNOWN */
-    const char *wide_option; /* of its reader, to read in double precision; NULL: it has none */
-    bool length_is_open;     /* a file that does not say where it ends, and was read to its end */
+    int64_t frames; /* length of the sound, or FRAMES_UNKNOWN */
+    /* option with which halo reads the file in double precision; NULL: none */
+    const char *wide_option;
+    bool length_is_open; /* the header gives no length; the file was read to its end */
     bool seekable;
-    bool waits;                 /* for another program, interrupted only by a signal */
-    struct workers *workers;    /* the opener's, to share reading in double; NULL: none */
-    struct sound_traits traits; /* empty if not from a file */
+    /* reads may wait for another program; only a signal interrupts them */
+    bool waits;
+    /* the opener's workers, which share reading in double; NULL: none */
+    struct workers *workers;
+    struct sound_traits traits; /* empty if the source is no file */
 };
 
 struct sink;
 struct sink_kind {
     enum status (*write)(struct sink *sink, const float *const *planar, size_t frames);
     enum status (*write_in_double)(struct sink *sink, const double *const *planar, size_t frames);
-    /* The sound is complete: make it permanent. Call once, before close. Errors: a file that
-     * libsndfile does not open again as what it is to be. */
+    /* The sound is complete: make it permanent. Call once, before close. Errors: libsndfile cannot
+     * open the file again, or reads another format. */
     enum status (*commit)(struct sink *sink);
-    /* Without a commit, leaves no new file behind. */
+    /* If commit was not called, no new file remains. */
     void (*close)(struct sink *sink);
 };
 
 struct sink {
     const struct sink_kind *kind;
-    bool waits;          /* see struct source */
+    bool waits;          /* writes may wait for another program, as in struct source */
     uint64_t clipped;    /* samples that an integer format could not hold */
-    const char *beside;  /* the regular file being written, or NULL */
-    bool takes_metadata; /* with sink_put_metadata */
+    const char *beside;  /* path of the regular file being written, or NULL */
+    bool takes_metadata; /* sink_put_metadata() works on this sink */
 };
 
 MUST_CHECK static inline enum status source_read(struct source *source, float *const *planar,
@@ -81,15 +84,16 @@ MUST_CHECK static inline enum status source_seek(struct source *source, uint64_t
     return source->kind->seek(source, frame);
 }
 
-/* One line about a sound whose length_is_open. */
+/* Print one line about a sound whose length_is_open. */
 void source_note_open_length(const char *name);
 
-/* Set source->traits.metadata, which stays empty if there is none. Before reading. Of a stream it
- * is what is before its samples. Errors: memory. */
+/* Set source->traits.metadata, which is empty if the file has none. Call before reading samples. Of
+ * a stream, only metadata before the samples is read. Errors: memory. */
 MUST_CHECK enum status source_read_metadata(struct source *source);
 
-/* After the last frame: what metadata->more_follows is about, into the same metadata or another
- * one. More than 16 MiB are left, with a word. Errors: reading, memory. */
+/* Read the metadata after a stream's samples (more_follows) into source->traits.metadata or into
+ * another struct. Call after the last frame. More than 16 MiB are dropped with a message. Errors:
+ * reading, memory. */
 MUST_CHECK enum status source_read_metadata_after(struct source *source,
                                                   struct sound_metadata *metadata);
 
@@ -122,8 +126,8 @@ static inline void sink_close(struct sink *sink)
         sink->kind->close(sink);
 }
 
-/* A sound file, or a stream if `path` is "-" or does not seek. A truncated file is an error unless
- * allowed. */
+/* Open a sound file, or a stream if `path` is "-" or cannot seek. A truncated file is an error
+ * unless allowed. */
 MUST_CHECK enum status source_open_sound(const char *path, bool allow_truncated,
                                          struct source **source);
 
@@ -131,29 +135,29 @@ MUST_CHECK enum status source_open_sound(const char *path, bool allow_truncated,
 struct sink_settings {
     const char *path; /* "-": standard output */
     struct stream_format format;
-    int sound_format;                /* of sound_format.h */
-    struct sound_metadata *metadata; /* to write; what was is marked as kept. NULL: none, or it is
-                                        put behind the samples */
-    int64_t frames;                  /* in all, or FRAMES_UNKNOWN */
-    enum dither dither;              /* of integers */
-    double quality;                  /* of an encoder, 1 to 11; 0: its own */
-    bool force;                      /* replace an existing file */
-    const struct output_record *record; /* of a regular file (atomic_file.h), or NULL */
+    int sound_format; /* see sound_format.h */
+    /* metadata to write before the samples; written items are marked as kept. NULL: none is */
+    struct sound_metadata *metadata;
+    int64_t frames;     /* length of the sound, or FRAMES_UNKNOWN */
+    enum dither dither; /* dither of integer formats */
+    double quality;     /* quality of an encoder, 1 to 11; 0: the encoder's default */
+    bool force;         /* replace an existing file */
+    /* keeps a record of regular files that were written (atomic_file.h); NULL: none */
+    const struct output_record *record;
 };
 MUST_CHECK enum status sink_open_sound(const struct sink_settings *settings, struct sink **sink);
 
-/* Whether such a sink puts metadata behind the samples: sink->takes_metadata. */
+/* Whether a sink with these settings puts metadata behind the samples: sink->takes_metadata. */
 bool sink_puts_metadata_after(const struct sink_settings *settings);
 
-/* Between the last frame and the commit. What does not fit into the container stays without a mark;
- * kinds with which libsndfile does not open the file are left out (metadata->without). Errors:
- * writing, reading, memory. */
+/* Write metadata behind the samples. Call between the last frame and the commit. Items that do not
+ * fit into the container are not marked as kept. Kinds with which libsndfile cannot open the file
+ * are left out (metadata->without). Errors: writing, reading, memory. */
 MUST_CHECK enum status sink_put_metadata(struct sink *sink, struct sound_metadata *metadata);
 
-/* Replace *chunks by those to follow the samples of a file that has `size` bytes by now; none, and
- * nothing is marked as kept, where a size of 32 bits would not hold them. Errors: memory, a
- * library.
- */
+/* Replace *chunks by the chunks to put behind the samples of a file that now has `size` bytes. If
+ * the container's 32-bit sizes cannot hold them, there are none and nothing is marked as kept.
+ * Errors: memory, a library. */
 MUST_CHECK enum status sink_metadata_plan_after(struct sound_metadata *metadata, int container,
                                                 bool is_rf64, uint64_t size,
                                                 struct metadata_buffer *chunks);
@@ -168,7 +172,7 @@ MUST_CHECK enum status source_open_memory_in_double(const struct block_in_double
 MUST_CHECK enum status sink_open_memory_in_double(size_t channels, struct sink **sink);
 const struct block_in_double *sink_memory_in_double(const struct sink *sink);
 
-/* Extends a sound by `before` and `after` frames. Takes over `inner`, also on failure. */
+/* A sound extended by `before` and `after` frames. The source owns `inner`, also on failure. */
 enum boundary { BOUNDARY_ZERO, BOUNDARY_REPLICATE, BOUNDARY_REFLECT, BOUNDARY_WRAP };
 MUST_CHECK enum status source_open_boundary(struct source *inner, enum boundary boundary,
                                             uint64_t before, uint64_t after,
@@ -177,46 +181,45 @@ MUST_CHECK enum status source_open_boundary_in_double(struct source *inner, enum
                                                       uint64_t before, uint64_t after,
                                                       struct source **source);
 
-/* In seconds, each rounded to the nearest frame by sound_part_frames(). */
+/* A part of a sound, in seconds. sound_part_frames() rounds each to the nearest frame. */
 struct sound_part {
     double start;
     double duration; /* 0: to `end` */
-    double end;      /* 0: that of the sound */
+    double end;      /* 0: the end of the sound */
 };
 
-/* Frames of so many seconds: the nearest, half a frame is one more, as toolkits for speech have it.
- * Seconds that were written as decimals count as these. */
+/* Seconds as frames, rounded to nearest and halves up, as toolkits for speech do. Seconds count as
+ * the decimal number that they were written as. */
 uint64_t sound_part_frames(double seconds, double rate);
 
-/* A part of a sound. It is cut where the sound ends up to 25 ms too early, as times in manifests
- * are rounded; it keeps the traits of `inner`, which it takes over, also on failure. Errors: beyond
- * the end. */
+/* A part of a sound. If the sound ends up to 25 ms before the part does, the part is shortened, as
+ * times in manifests are rounded. Keeps the traits of `inner` and owns it, also on failure. Errors:
+ * the part lies beyond the end. */
 MUST_CHECK enum status source_open_span(struct source *inner, const struct sound_part *part,
                                         struct source **source);
 
-/* The channels of these numbers, from 1, each once, in that order; it keeps the traits of `inner`,
- * which it takes over, also on failure. Errors (usage): channels that the sound lacks, one twice.
- */
+/* The channels with these numbers, from 1, in this order. Keeps the traits of `inner` and owns it,
+ * also on failure. Errors (usage): a channel that the sound lacks, a channel twice. */
 MUST_CHECK enum status source_open_channels(struct source *inner, const size_t *numbers,
                                             size_t count, struct source **source);
 
-/* The sound at another rate, independent of seeks; it keeps the traits of `inner`. Takes over
- * `inner`, also on failure. Errors: memory. */
+/* The sound resampled to another rate; seeks do not change its samples. Keeps the traits of `inner`
+ * and owns it, also on failure. Errors: memory. */
 MUST_CHECK enum status source_open_resampled(struct source *inner, uint32_t rate,
                                              struct source **source);
 MUST_CHECK enum status source_open_resampled_in_double(struct source *inner, uint32_t rate,
                                                        struct source **source);
 
-/* A sound kept on disk between two passes: written through the sink, then read from the source.
- * The file is unlinked and freed with the last of the two. beside: a path in the folder to use, or
- * NULL for the temporary folder. */
+/* A sound kept on disk between two passes: written through the sink, then read from the source. The
+ * file has no name, and is freed once sink and source are closed. beside: a path in the folder to
+ * use; NULL: the temporary folder. */
 MUST_CHECK enum status spool_open(const char *beside, const struct source *like, size_t channels,
                                   struct sink **sink, struct source **source);
 MUST_CHECK enum status spool_open_in_double(const char *beside, const struct source *like,
                                             size_t channels, struct sink **sink,
                                             struct source **source);
 
-/* What is read from now on is multiplied by that factor; 1 at first. */
+/* Multiply all samples read from now on by the factor, which is 1 at first. */
 void spool_scale(struct source *source, double factor);
 void spool_scale_in_double(struct source *source, double factor);
 

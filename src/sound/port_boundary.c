@@ -19,14 +19,15 @@ struct boundary_source {
     enum boundary boundary;
     uint64_t before;
     uint64_t after;
-    uint64_t position; /* in the extended sound */
-    uint64_t length;   /* of the inner sound, if known */
+    uint64_t position; /* frame of the extended sound that the next read begins at */
+    uint64_t length;   /* frames of the inner sound, if known */
     bool length_known;
     uint64_t inner_position;
     bool first_held;
-    bool first_pending; /* read ahead for the extension, not yet returned at its own position */
-    real *first;        /* the first frame */
-    real *last;         /* the latest frame read */
+    /* `first` was read ahead for the extension and not yet returned as the sound's first frame */
+    bool first_pending;
+    real *first; /* the first frame */
+    real *last;  /* the latest frame read */
 };
 
 static void boundary_close(struct source *source)
@@ -46,7 +47,7 @@ static void fill_with(const struct boundary_source *boundary, const real *frame,
             planar[c][at + i] = frame ? frame[c] : 0;
 }
 
-/* Read from the inner sound's position into planar[c] + at. */
+/* Read frames at the inner sound's position into planar[c] + at. */
 static enum status read_inner(struct boundary_source *boundary, real *const *planar, size_t at,
                               size_t frames, size_t *got)
 {
@@ -102,8 +103,8 @@ static enum status read_middle(struct boundary_source *boundary, real *const *pl
     return status;
 }
 
-/* The source of extended frame `index` (0: the sound's first), and the number of frames from there
- * on that run in one direction. */
+/* Where frames of the extension come from: the inner frame for extended frame `index` (0: the
+ * sound's first), and the number of frames from there that run in one direction. */
 struct boundary_run {
     uint64_t from;
     int direction;
@@ -165,7 +166,7 @@ static enum status repeat_end(struct boundary_source *boundary, real *const *pla
     if (before && !boundary->first_held) {
         TRY(hold_first(boundary));
     }
-    bool silent = boundary->inner_position == 0; /* an empty sound */
+    bool silent = boundary->inner_position == 0; /* the inner sound is empty */
     fill_with(boundary,
               silent   ? NULL
               : before ? boundary->first
@@ -220,7 +221,7 @@ enum status REAL(source_open_boundary)(struct source *inner, enum boundary polic
     }
     boundary->inner = inner;
     boundary->source = *inner;
-    boundary->source.traits = (struct sound_traits){0}; /* they stay the inner one's */
+    boundary->source.traits = (struct sound_traits){0}; /* the inner source owns its traits */
     boundary->source.kind = &boundary_source_kind;
     boundary->source.seekable = false;
     boundary->boundary = policy;

@@ -1,4 +1,4 @@
-/* Sound that is kept, in memory or on disk; compiled for each precision. */
+/* Ports that keep a sound in memory or on disk. Compiled for each precision. */
 #include "base/stop.h"
 #include "signal/real.h"
 #include "sound/port.h"
@@ -64,7 +64,7 @@ enum status REAL(source_open_memory)(const struct real_block *block, uint32_t ra
 
 struct memory_sink {
     struct sink sink;
-    struct real_block block; /* frames counts what was written */
+    struct real_block block; /* block.frames is the number of frames written */
     size_t capacity;
 };
 
@@ -129,7 +129,7 @@ const struct real_block *REAL(sink_memory)(const struct sink *sink)
 
 /* ---- disk ---- */
 
-/* Freed by the last of its two ends to be closed. */
+/* The file between sink and source. Freed when both are closed. */
 struct spool {
     struct sink sink;
     struct source source;
@@ -137,10 +137,10 @@ struct spool {
     FILE *file;
     size_t channels;
     uint64_t frames;
-    uint64_t position; /* of reading */
+    uint64_t position; /* offset of the next read */
     size_t chunk;
-    double scale; /* of what is read */
-    char *folder; /* of the file; owned */
+    double scale; /* factor for samples that are read */
+    char *folder; /* folder of the file; owned */
     bool is_beside;
     real *interleaved;
 };
@@ -238,7 +238,7 @@ static void spool_source_close(struct source *source)
 static const struct source_kind spool_source_kind = {
     .REAL(read) = spool_read, .seek = spool_seek, .close = spool_source_close};
 
-/* For file systems that know no files without a name. */
+/* Create a file and unlink it, for file systems without nameless files. */
 static int open_unlinked(const char *folder)
 {
     char *template = NULL;
@@ -255,7 +255,7 @@ static int open_unlinked(const char *folder)
     return fd;
 }
 
-/* A file without a name in the folder of `beside`, which has space for OUT. */
+/* Create a nameless file in the folder of `beside`, where OUT will be, so there is space. */
 static FILE *open_nameless(struct spool *spool, const char *beside)
 {
     const char *folder = getenv("TMPDIR");

@@ -1,4 +1,4 @@
-/* Sources of a part of a sound: some channels, in any order, or some seconds. */
+/* Sources of a part of a sound: some of its channels in any order, or a span of time. */
 #include "base/plural.h"
 #include "base/stop.h"
 #include "sound/port.h"
@@ -11,8 +11,9 @@
 struct sound_channels {
     struct source source;
     struct source *inner;
-    size_t *rows;        /* where each channel of the sound goes; beyond the chosen ones: unused */
-    struct block unused; /* the rows of the others */
+    /* row for each channel of the sound; rows after the chosen channels are in `unused` */
+    size_t *rows;
+    struct block unused; /* rows for channels that were not chosen */
     struct block_in_double unused_in_double;
 };
 
@@ -74,7 +75,8 @@ static const struct source_kind channels_kind = {.read = channels_read,
                                                  .seek = channels_seek,
                                                  .close = channels_close};
 
-/* Their positions, where they are in the order of the sound; a channel alone is for any. */
+/* The layout of the chosen channels; unknown unless they are in the order of the sound. A single
+ * channel gets the layout that one channel implies. */
 static struct channel_layout layout_of(const size_t *numbers, size_t count,
                                        struct channel_layout whole)
 {
@@ -93,7 +95,7 @@ static struct channel_layout layout_of(const size_t *numbers, size_t count,
     return layout;
 }
 
-/* Gives each chosen channel its row, and the others those after them. */
+/* Give each chosen channel its row, and the others the rows after these. */
 static enum status choose(const size_t *numbers, size_t count, struct sound_channels *channels)
 {
     size_t all = channels->inner->format.channels, next = count;
@@ -140,16 +142,17 @@ enum status source_open_channels(struct source *inner, const size_t *numbers, si
 
 enum { SKIPPED = 1 << 14 }; /* frames read at a time on the way to the part */
 
-/* Manifests may exceed their recordings by that many seconds: they round times. */
+/* Seconds by which a manifest may exceed its recording, since manifests round times. */
 static const double ROUNDED = 0.025;
 
 struct sound_span {
     struct source source;
     struct source *inner;
     uint64_t from, frames, position;
-    bool is_open;                   /* its end is that of the sound */
-    uint64_t may_lack;              /* frames at its end */
-    struct block_in_double skipped; /* on the way to it, without a seek */
+    bool is_open;      /* the part goes on to the end of the sound */
+    uint64_t may_lack; /* frames that may be missing at the end of the part */
+    /* frames read on the way to the part, if the sound cannot seek */
+    struct block_in_double skipped;
 };
 
 static void span_close(struct source *source)
@@ -175,7 +178,7 @@ static enum status refuse_end(const struct sound_span *span, uint64_t frames)
                 (double)frames / rate);
 }
 
-/* After what was read from the sound: `want` at most, `got`. */
+/* Count `got` frames that were read, of `want` wanted, and check the end of the part. */
 static enum status advance(struct sound_span *span, size_t want, size_t got)
 {
     span->position += got;
@@ -221,7 +224,8 @@ static const struct source_kind span_kind = {.read = span_read,
                                              .seek = span_seek,
                                              .close = span_close};
 
-/* Reads up to the part of a sound that does not seek. Samples may be beyond single precision. */
+/* Read up to the part, in a sound that cannot seek. In double, as samples may exceed single
+ * precision. */
 static enum status skip(struct sound_span *span)
 {
     struct block_in_double *block = &span->skipped;
@@ -238,7 +242,7 @@ static enum status skip(struct sound_span *span)
     return STATUS_OK;
 }
 
-/* Against the sound's length, where that is known. */
+/* Check the part's end against the sound's length, if known. */
 static enum status check_end(struct sound_span *span, int64_t frames)
 {
     uint64_t length = (uint64_t)frames;
@@ -254,10 +258,11 @@ static enum status check_end(struct sound_span *span, int64_t frames)
     return STATUS_OK;
 }
 
-/* A product that is off by what decimals and products are rounded is still a half. */
+/* Halves are recognised although decimals and products are rounded: products within 1 / `exact` of
+ * a half count as one. */
 uint64_t sound_part_frames(double seconds, double rate)
 {
-    static const double exact = 1e8; /* parts of a frame */
+    static const double exact = 1e8; /* fractions of a frame */
     return (uint64_t)floor(rint(seconds * rate * exact) / exact + 0.5);
 }
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 enum {
-    RING = 4096,  /* frames of the slower rate: reach of the filter */
+    RING = 4096,  /* reach of the resampler's filter, in frames of the lower rate */
     CHUNK = 4096, /* frames resampled at a time */
     SOXR_BYTES = 1 << 21,
 };
@@ -22,9 +22,9 @@ struct resampled {
     struct source *inner;
     uint64_t up, down; /* ratio of the rates in lowest terms */
     soxr_t soxr;
-    struct real_block chunk; /* of the inner sound */
+    struct real_block chunk; /* frames read from the inner sound */
     size_t from, held;       /* pending frames of `chunk` */
-    bool ended;              /* the inner sound */
+    bool ended;              /* the inner sound has ended */
     uint64_t position;
 };
 
@@ -73,7 +73,7 @@ static enum status refill(struct resampled *resampled)
     return status;
 }
 
-/* Up to `frames` frames; *got == 0: the end. */
+/* Resample up to `frames` frames. *got == 0: the sound has ended. */
 static enum status convert(struct resampled *resampled, real *const *planar, size_t at,
                            size_t frames, size_t *got)
 {
@@ -154,7 +154,7 @@ enum status REAL(source_open_resampled)(struct source *inner, uint32_t rate, str
     resampled->source = *inner;
     resampled->source.kind = &resampled_kind;
     resampled->source.format.rate = rate;
-    if (inner->frames != FRAMES_UNKNOWN) /* to the nearest frame, as the library ends */
+    if (inner->frames != FRAMES_UNKNOWN) /* rounded to the nearest frame, as in libsoxr */
         resampled->source.frames =
             (int64_t)(((uint64_t)inner->frames * resampled->up + resampled->down / 2) /
                       resampled->down);

@@ -34,7 +34,7 @@ HALO_REALTIME static void pass_blocks(const struct reblock *reblock, const float
     }
 }
 
-/* Store input and output the previous block, frame by frame. */
+/* Store the input, and output the previous block, frame by frame. */
 HALO_REALTIME static void exchange(struct reblock *reblock, const float *const *in,
                                    float *const *out, size_t at, size_t count)
 {

@@ -1,7 +1,6 @@
-/* Adapts frames in any number to a filter of one block length. Without latency as long as they
- * arrive in whole blocks; from the first time they do not, the latency is one block.
- * Threads: one. reblock_process is real-time.
- */
+/* Adapts any number of frames to a filter of one block length. The latency is 0 as long as frames
+ * arrive in whole blocks. From the first incomplete block on, it is one block. Threads: one.
+ * reblock_process is real-time. */
 #ifndef HALO_REBLOCK_H
 #define HALO_REBLOCK_H
 
@@ -17,11 +16,11 @@ struct reblock {
     size_t block;
     struct block waiting; /* incomplete input block */
     struct block ready;   /* the last block's output */
-    size_t held;          /* frames of `waiting`, and used frames of `ready` */
-    _Atomic bool adapts;  /* the latency is one block */
+    size_t held;          /* frames in `waiting`; as many frames of `ready` were output */
+    _Atomic bool adapts;  /* the latency is one block; false: 0 */
 };
 
-/* Up to REBLOCK_CHANNELS_MOST channels. Errors: memory. */
+/* Inputs and outputs are at most REBLOCK_CHANNELS_MOST. Errors: memory. */
 MUST_CHECK enum status reblock_init(struct reblock *reblock, size_t inputs, size_t outputs,
                                     size_t block);
 void reblock_free(struct reblock *reblock);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 1 << 14 }; /* frames at a time into memory */
+enum { CHUNK = 1 << 14 }; /* frames read at a time into memory */
 
 void region_close(struct region *region)
 {
@@ -26,7 +26,7 @@ static enum status refuse_long(const struct region *region)
                 region->name, REGION_MEMORY_MIB);
 }
 
-/* Up to `most` frames from the source's position. */
+/* Read up to `most` frames from the source's position into memory. */
 static enum status fill_memory(struct region *region, struct sink *memory, uint64_t most)
 {
     uint64_t capacity =
@@ -49,7 +49,7 @@ static enum status fill_memory(struct region *region, struct sink *memory, uint6
     return status;
 }
 
-/* Replace the source by its next `most` frames, in memory. */
+/* Replace the source by a memory with its next `most` frames. */
 static enum status keep(struct region *region, uint64_t most)
 {
     struct sink *memory = NULL;
@@ -73,7 +73,7 @@ static enum status change_rate(struct region *region, uint32_t rate)
     struct source *inner = region->source;
     if (rate == 0 || rate == inner->format.rate)
         return STATUS_OK;
-    region->source = NULL; /* taken over, also on failure */
+    region->source = NULL; /* now owned by the resampler, also on failure */
     return source_open_resampled(inner, rate, &region->source);
 }
 
@@ -120,7 +120,7 @@ static enum status fill(struct region *region, const struct region_settings *set
         TRY(keep(region, UINT64_MAX));
     TRY(change_rate(region, settings->rate));
     region->format = region->source->format;
-    region->format.layout = layout; /* which what is between does not carry */
+    region->format.layout = layout; /* sources in between do not pass the layout on */
     region->frames = (uint64_t)region->source->frames;
     TRY(set_ends(region, settings->from, settings->to));
     TRY(keep_if_short(region));

@@ -1,8 +1,9 @@
-/* A region of a sound, for playing and measuring: seekable, of known length, at any rate.
+/* A region of a sound, for playing and measuring. It can seek, has a known length, and is resampled
+ * to the wanted rate.
  *
- * Files are read on demand. What cannot seek or has no known length is read to its end and kept in
- * memory, up to REGION_MEMORY_MIB; so is a region shorter than REGION_SHORT_SECONDS, for looping.
- * Threads: one at a time. Not real-time.
+ * Files are read on demand. A sound that cannot seek or has no known length is read to its end and
+ * kept in memory, up to REGION_MEMORY_MIB. A region shorter than REGION_SHORT_SECONDS is kept in
+ * memory, too, for looping. Threads: one at a time. Not real-time.
  */
 #ifndef HALO_REGION_H
 #define HALO_REGION_H
@@ -18,32 +19,32 @@ struct region_settings {
     const char *path; /* "-": standard input */
     bool allow_truncated;
     uint32_t rate;   /* Hz; 0: the sound's own */
-    double from, to; /* seconds; `to` 0: the end */
+    double from, to; /* seconds; `to` 0: the end of the sound */
 };
 
-/* Frames are at the region's rate, counted from the sound's first. */
+/* All frames are at the region's rate and count from the sound's first frame. */
 struct region {
     char *name; /* for messages */
     struct stream_format format;
-    uint64_t frames;   /* of the whole sound */
-    uint64_t from, to; /* from < to */
+    uint64_t frames;   /* length of the whole sound */
+    uint64_t from, to; /* frames of the region; from < to */
 
-    struct source *source; /* begins at frame `base` */
+    struct source *source; /* source of samples; its frame 0 is frame `base` of the sound */
     uint64_t base;
-    uint64_t position;   /* of the next read */
-    struct sink *memory; /* the part kept in memory, or NULL */
+    uint64_t position;   /* frame of the next read */
+    struct sink *memory; /* part kept in memory, or NULL */
 };
 
-/* A `to` after the end is clamped, with a note. Errors: those of source_open_sound, an empty region
- * (usage), too long for memory, a signal, memory. */
+/* A `to` after the end is clamped, with a note. Errors: those of source_open_sound; an empty region
+ * (usage); a region too long for memory; a signal; memory. */
 MUST_CHECK enum status region_open(const struct region_settings *settings, struct region **region);
 void region_close(struct region *region);
 
 /* The next read begins at `frame`, not before region->from. */
 MUST_CHECK enum status region_seek(struct region *region, uint64_t frame);
 
-/* Up to `frames` frames, not beyond region->to; fewer mean the end. Errors: reading, NaN or
- * infinity. */
+/* Read up to `frames` frames, not beyond region->to. *got < frames: the region has ended. Errors:
+ * reading, NaN or infinity. */
 MUST_CHECK enum status region_read(struct region *region, float *const *planar, size_t frames,
                                    size_t *got);
 

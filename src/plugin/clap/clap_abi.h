@@ -1,10 +1,10 @@
-/* The binary interface of CLAP 1.2 between a host and a plugin: what halo uses of it, as host and
- * as plugin, by the published specification (github.com/free-audio/clap). Names are the
- * specification's, without its typedefs. tests/clap_layout.py compares it with the system's
- * <clap/clap.h>, where there is one.
+/* The parts of CLAP 1.2, the binary interface between a host and a plugin, that halo uses as host
+ * and as plugin. Source: the published specification (github.com/free-audio/clap). Names are the
+ * specification's, without its typedefs. tests/clap_layout.py compares this file with the system's
+ * <clap/clap.h> if there is one.
  *
  * Threads, in brackets: [main] the thread that made the plugin; [audio] one thread at a time, which
- * may be another each time; [any].
+ * may change between calls; [any] any thread.
  */
 #ifndef HALO_CLAP_ABI_H
 #define HALO_CLAP_ABI_H
@@ -26,7 +26,7 @@ struct clap_version {
 /* ---- sound and events ---- */
 
 struct clap_audio_buffer {
-    float **data32; /* by channel; one of the two is NULL */
+    float **data32; /* buffers by channel; data32 or data64 is NULL */
     double **data64;
     uint32_t channel_count;
     uint32_t latency;
@@ -54,7 +54,7 @@ struct clap_event_header {
 struct clap_event_param_value {
     struct clap_event_header header;
     uint32_t param_id;
-    void *cookie; /* of clap_param_info, or NULL */
+    void *cookie; /* cookie of clap_param_info, or NULL */
     int32_t note_id;
     int16_t port_index, channel, key; /* -1: all */
     double value;
@@ -72,7 +72,7 @@ struct clap_event_transport {
     struct clap_event_header header;
     uint32_t flags;
     int64_t song_pos_beats, song_pos_seconds; /* times 2^31 */
-    double tempo, tempo_inc;                  /* beats a minute, and its change by frame */
+    double tempo, tempo_inc;                  /* beats a minute, and the change in each frame */
     int64_t loop_start_beats, loop_end_beats, loop_start_seconds, loop_end_seconds;
     int64_t bar_start;
     int32_t bar_number;
@@ -94,15 +94,15 @@ enum {
     CLAP_PROCESS_ERROR,
     CLAP_PROCESS_CONTINUE,
     CLAP_PROCESS_CONTINUE_IF_NOT_QUIET,
-    CLAP_PROCESS_TAIL, /* until the tail of clap_plugin_tail has ended */
+    CLAP_PROCESS_TAIL, /* process until the tail of clap_plugin_tail has ended */
     CLAP_PROCESS_SLEEP,
 };
 
 struct clap_process {
     int64_t steady_time; /* frames; -1: unknown */
     uint32_t frames_count;
-    const struct clap_event_transport *transport; /* NULL: free running */
-    const struct clap_audio_buffer *audio_inputs; /* by port */
+    const struct clap_event_transport *transport; /* NULL: there is no transport */
+    const struct clap_audio_buffer *audio_inputs; /* buffers by port */
     struct clap_audio_buffer *audio_outputs;
     uint32_t audio_inputs_count, audio_outputs_count;
     const struct clap_input_events *in_events;
@@ -124,7 +124,7 @@ struct clap_host {
 
 struct clap_plugin_descriptor {
     struct clap_version clap_version;
-    const char *id, *name; /* not empty; others may be NULL */
+    const char *id, *name; /* not empty; the texts below may be NULL */
     const char *vendor, *url, *manual_url, *support_url, *version, *description;
     const char *const *features; /* the last is NULL */
 };
@@ -132,7 +132,8 @@ struct clap_plugin_descriptor {
 struct clap_plugin {
     const struct clap_plugin_descriptor *desc;
     void *plugin_data;
-    bool (*init)(const struct clap_plugin *plugin);    /* [main], first; false: destroy it */
+    /* [main], before all other calls; false: the host destroys the plugin */
+    bool (*init)(const struct clap_plugin *plugin);
     void (*destroy)(const struct clap_plugin *plugin); /* [main], not active */
     bool (*activate)(const struct clap_plugin *plugin, double sample_rate,
                      uint32_t min_frames_count, uint32_t max_frames_count); /* [main] */
@@ -182,14 +183,15 @@ struct clap_audio_port_info {
     uint32_t flags;
     uint32_t channel_count;
     const char *port_type;  /* NULL or "": any */
-    uint32_t in_place_pair; /* the port of the other side that may share its buffers */
+    uint32_t in_place_pair; /* port of the other direction that may share buffers with this port */
 };
 
 enum { CLAP_AUDIO_PORTS_RESCAN_NAMES = 1 << 0 };
 
 struct clap_host_audio_ports { /* [main] */
     bool (*is_rescan_flag_supported)(const struct clap_host *host, uint32_t flag);
-    void (*rescan)(const struct clap_host *host, uint32_t flags); /* not active, but for names */
+    /* plugin not active, unless only names change */
+    void (*rescan)(const struct clap_host *host, uint32_t flags);
 };
 
 struct clap_plugin_audio_ports { /* [main] */
@@ -215,7 +217,7 @@ enum {
     CLAP_PARAM_RESCAN_VALUES = 1 << 0,
     CLAP_PARAM_RESCAN_TEXT = 1 << 1,
     CLAP_PARAM_RESCAN_INFO = 1 << 2,
-    CLAP_PARAM_RESCAN_ALL = 1 << 3, /* not active */
+    CLAP_PARAM_RESCAN_ALL = 1 << 3, /* plugin not active */
 };
 
 struct clap_param_info {
@@ -250,7 +252,7 @@ struct clap_host_params {
 
 struct clap_istream {
     void *ctx;
-    /* Bytes read; 0: the end; -1: an error. It may be fewer than asked for. */
+    /* Returns the number of bytes read, perhaps fewer than `size`. 0: the end; -1: an error. */
     int64_t (*read)(const struct clap_istream *stream, void *buffer, uint64_t size);
 };
 
@@ -379,7 +381,8 @@ struct clap_preset_discovery_metadata_receiver {
     void (*on_error)(const struct clap_preset_discovery_metadata_receiver *receiver,
                      int32_t os_error, const char *error_message);
     bool (*begin_preset)(const struct clap_preset_discovery_metadata_receiver *receiver,
-                         const char *name, const char *load_key); /* false: stop */
+                         /* returns false: the provider stops */
+                         const char *name, const char *load_key);
     void (*add_plugin_id)(const struct clap_preset_discovery_metadata_receiver *receiver,
                           const struct clap_universal_plugin_id *plugin_id);
     void (*set_soundpack_id)(const struct clap_preset_discovery_metadata_receiver *receiver,
@@ -407,7 +410,8 @@ struct clap_preset_discovery_location {
     uint32_t flags;
     const char *name;
     uint32_t kind;
-    const char *location; /* a file or folder; NULL for CLAP_PRESET_DISCOVERY_LOCATION_PLUGIN */
+    /* path of a file or folder; NULL for CLAP_PRESET_DISCOVERY_LOCATION_PLUGIN */
+    const char *location;
 };
 
 struct clap_preset_discovery_soundpack {

@@ -24,13 +24,14 @@ HALO_REALTIME static const struct clap_event_header *event_at(const struct clap_
     return index < events->count ? &events->values[index].header : NULL;
 }
 
-/* At the first frame of the block. Without room the value is sent with the next one. */
+/* Add a value at the first frame of the block. If there is no room, the next block sends the value.
+ */
 HALO_REALTIME static void add_event(struct clap_events *events, struct clap_parameter *parameter,
                                     float value)
 {
     if (events->count == events->size)
         return;
-    double exact = (double)value; /* floats round beyond the bounds */
+    double exact = (double)value; /* rounding to float may exceed the bounds */
     exact = fmax(parameter->minimum, fmin(parameter->maximum, exact));
     events->values[events->count++] = (struct clap_event_param_value){
         .header = {.size = sizeof(struct clap_event_param_value),
@@ -47,7 +48,7 @@ HALO_REALTIME static void add_event(struct clap_events *events, struct clap_para
     parameter->sent = value;
 }
 
-/* Add the values that were set but are no event yet, at frame 0. */
+/* Add events at frame 0 for values that were set and not sent yet. */
 HALO_REALTIME static void clap_events_collect(struct clap_instance *instance)
 {
     for (size_t i = 0; i < instance->parameter_count; i++) {
@@ -59,7 +60,7 @@ HALO_REALTIME static void clap_events_collect(struct clap_instance *instance)
     }
 }
 
-/* After a block. Events that the plugin did not get are for the next one. */
+/* Call after a block. Events that the plugin did not get are sent with the next block. */
 HALO_REALTIME static void clap_events_next(struct clap_instance *instance, bool delivered)
 {
     if (delivered)
@@ -68,7 +69,7 @@ HALO_REALTIME static void clap_events_next(struct clap_instance *instance, bool 
 
 /* ---- the beat ---- */
 
-/* CLAP counts quarter notes, a tempo of halo beats of its unit. */
+/* The transport for a block. CLAP counts quarter notes, halo counts beats of the tempo's unit. */
 HALO_REALTIME static const struct clap_event_transport *
 clap_transport_at(struct clap_instance *instance)
 {
@@ -116,7 +117,7 @@ HALO_REALTIME static bool take_event(const struct clap_output_events *list,
     return true;
 }
 
-/* Read the values that the plugin has: each becomes its control's, if `adopted`. */
+/* Read the values that the plugin has. If `adopted`, the controls get these values. */
 static void clap_values_read(struct clap_instance *instance, bool adopted)
 {
     if (!instance->params)
@@ -134,7 +135,7 @@ static void clap_values_read(struct clap_instance *instance, bool adopted)
     clap_enter(before);
 }
 
-/* Send changed values without sound, as [main] while not active. */
+/* Send changed values without a block, on the main thread while the plugin is not active. */
 static void clap_values_flush(struct clap_instance *instance)
 {
     clap_events_collect(instance);
@@ -155,7 +156,8 @@ static enum status clap_events_init(struct clap_events *events, struct clap_inst
     return events->values ? STATUS_OK : fail_memory("a plugin");
 }
 
-/* ---- state: the plugin's bytes, in a file with a line before them: whose, and how many ---- */
+/* ---- state: a file with a line (id of the plugin, number of bytes), then the plugin's bytes ----
+ */
 
 struct clap_bytes {
     unsigned char *data;
@@ -189,7 +191,7 @@ static int64_t read_bytes(const struct clap_istream *stream, void *to, uint64_t 
     return (int64_t)some;
 }
 
-/* Into memory, for the caller to free(). False: the plugin failed. */
+/* Save the state into memory, which the caller frees. False: the plugin failed. */
 static bool clap_state_take(struct clap_instance *instance, struct clap_bytes *bytes)
 {
     *bytes = (struct clap_bytes){.data = malloc(1)};
@@ -241,7 +243,7 @@ static enum status clap_state_save(struct clap_instance *instance, const char *f
 
 /* ---- loading ---- */
 
-/* Whether the head is one, and its numbers. */
+/* Parse the first line of a state file. False: it is not valid. */
 static bool read_head(FILE *file, char *id, size_t *size)
 {
     static const char before[] = "CLAP state of ";
@@ -297,7 +299,7 @@ static enum status clap_state_load(struct clap_instance *instance, const char *f
 
 /* ---- the instance ---- */
 
-enum { CALLBACKS_MOST = 64 /* that follow one another */ };
+enum { CALLBACKS_MOST = 64 /* most callbacks that cause one another */ };
 
 static const uint32_t CLAP_TAIL_ENDLESS = INT32_MAX;
 
@@ -338,12 +340,12 @@ void clap_instance_attend(struct clap_instance *instance, unsigned asked)
         instance->handle->on_main_thread(instance->handle);
         clap_enter(before);
     }
-    /* Live the step owns the values: it learns of them by events. */
+    /* When live, the step owns the values and gets changes by events. */
     if (asked & CLAP_ASKED_VALUES && !instance->service)
         clap_values_read(instance, true);
 }
 
-/* While nothing processes: until the plugin has no more to do. */
+/* Carry out requests until the plugin has none. No block is processed meanwhile. */
 static void attend_all(struct clap_instance *instance)
 {
     for (size_t i = 0; i < CALLBACKS_MOST; i++) {
@@ -364,7 +366,8 @@ static void stop_processing(struct clap_instance *instance)
     clap_enter(before);
 }
 
-/* In files, after a block: what the plugin asked for within it. Whether it was restarted. */
+/* In files, after a block: carry out the requests that the plugin made in it. Returns whether the
+ * plugin was restarted. */
 static bool attend_between_blocks(struct clap_instance *instance)
 {
     attend_all(instance);
@@ -440,15 +443,15 @@ HALO_REALTIME static void run_or_silence(struct clap_instance *instance, float *
     clap_enter(before);
 }
 
-/* A plugin that learns of its latency with its first block asks to be restarted, and forgets that
- * block: it gets it again. */
+/* A plugin that computes its latency in its first block asks for a restart and loses that block. So
+ * it gets the block again. */
 HALO_REALTIME static void clap_instance_process(struct plugin *plugin, const float *const *in,
                                                 float *const *out, size_t frames)
 {
     struct clap_instance *instance = (struct clap_instance *)plugin;
     bool is_first = instance->time == 0;
     for (size_t i = 0; i < plugin->inputs; i++)
-        instance->in.channels[i] = (float *)in[i]; /* the plugin only reads them */
+        instance->in.channels[i] = (float *)in[i]; /* the plugin only reads inputs */
     for (size_t i = 0; i < plugin->outputs; i++)
         instance->out.channels[i] = out[i];
     run_or_silence(instance, out, frames);
@@ -504,8 +507,8 @@ static enum status make_handle(struct clap_instance *instance)
     return status;
 }
 
-/* reset() is not trusted to forget all, as the like of it is not in other formats: a new instance
- * takes the state and the values of the old one. */
+/* Plugins may not discard all sound in reset(), as in other formats. So a new instance takes over
+ * the state and the values of the old one. */
 static void renew(struct clap_instance *instance)
 {
     const struct clap_plugin *old = instance->handle;
@@ -523,7 +526,7 @@ static void renew(struct clap_instance *instance)
     }
 }
 
-/* The audio thread is whoever processes next: nothing does now. */
+/* Start processing. Any thread may be the audio thread now, since no block is processed. */
 static void start_at_reset(struct clap_instance *instance)
 {
     struct clap_host_side *side = &instance->side;
@@ -559,7 +562,7 @@ static void clap_instance_reset(struct plugin *plugin)
 
 /* ---- making one ---- */
 
-/* Audio ports of the plugin as described: their channels lie one after the other. */
+/* Make the audio ports of one direction. Their channels are in one array, port after port. */
 static enum status make_bus(struct clap_instance *instance, bool is_input, struct clap_bus *bus,
                             size_t channels)
 {
@@ -584,7 +587,7 @@ static enum status make_bus(struct clap_instance *instance, bool is_input, struc
                                     instance->plugin.info->id);
 }
 
-/* The parameters are the ports behind the sound, but for the latency. */
+/* List the parameters: the ports after the audio ports, except the latency. */
 static enum status list_parameters(struct clap_instance *instance)
 {
     const struct plugin_info *info = instance->plugin.info;
@@ -617,7 +620,8 @@ static enum status build(struct clap_instance *instance, const struct plugin_set
     if (settings->state)
         TRY(clap_state_load(instance, settings->state));
     attend_all(instance);
-    /* A preset and a state have values of their own; a new plugin gets its defaults. */
+    /* If a preset or state was loaded, the controls take the plugin's values; otherwise the plugin
+     * gets the initial values. */
     clap_values_read(instance, settings->preset || settings->state);
     return settings->live ? clap_service_create(instance, &instance->service) : STATUS_OK;
 }

@@ -1,13 +1,13 @@
-/* What the files of the CLAP host share: libraries, the side of the host that a plugin calls, its
- * parameters as ports, and an instance.
+/* Declarations that the files of the CLAP host share: libraries, the functions of the host that a
+ * plugin calls, parameters as ports, and an instance.
  *
- * Names and rules are those of the specification (clap_abi.h). What a plugin says is bounded:
- * counts, lengths of texts, bytes of its state.
+ * Names and rules are those of the specification (clap_abi.h). halo limits what it takes from a
+ * plugin: counts, lengths of texts, bytes of its state.
  *
- * Threads. CLAP tells [main] from [audio] calls, and one thread may be both by turns. A thread
- * takes a role for as long as it is within the plugin (clap_enter); thread-check answers from that.
- * In files the thread that processes also does what the plugin asks for on its main thread, between
- * blocks; live a thread of the instance does (struct clap_service).
+ * Threads. CLAP tells [main] from [audio] calls, and one thread may make both by turns. A thread
+ * takes a role while it calls the plugin (clap_enter); the extension thread-check answers by the
+ * role. In files the processing thread also makes the plugin's [main] calls, between blocks. Live a
+ * thread of the instance makes them (struct clap_service).
  */
 #ifndef HALO_PLUGIN_CLAP_H
 #define HALO_PLUGIN_CLAP_H
@@ -27,34 +27,34 @@ enum {
     CLAP_CHANNELS_MOST = 64,     /* channels of a port */
 };
 
-/* A copy of a plugin's text, at most CLAP_TEXT_MOST bytes; NULL and "" become NULL. False: memory.
- */
+/* Copy a text of a plugin, at most CLAP_TEXT_MOST bytes; NULL and "" become NULL. False: memory. */
 bool clap_text(const char *text, char **copy);
 
 /* ---- libraries: plugin_clap_host.c ---- */
 
 struct clap_library {
     char *path;
-    const struct clap_plugin_entry *entry; /* NULL: not initialised */
+    const struct clap_plugin_entry *entry; /* NULL: the library is not open */
     const struct clap_plugin_factory *factory;
 };
 
-/* struct plugin_kind's list. Search path: CLAP_PATH, then ~/.clap and the system's folders, each
- * with the folders below. A library hides those of the same name in later folders. */
+/* Implements plugin_kind.list. Search path: CLAP_PATH, then ~/.clap and the system's folders, each
+ * with its subfolders. A library hides libraries of the same name in later folders. */
 MUST_CHECK enum status clap_libraries(const struct plugin_found *found);
 
-/* Runs code of the library, which then stays loaded. Errors: it cannot be loaded, or is no CLAP
- * library. */
+/* Load a library and run its init code. The library stays loaded. Errors: it cannot be loaded, or
+ * is no CLAP library. */
 MUST_CHECK enum status clap_library_open(const char *path, struct clap_library *library);
 void clap_library_close(struct clap_library *library); /* a zeroed one is allowed */
 
-/* NULL: past the last, or it has no id. */
+/* The descriptor of a plugin. NULL: the index is past the last, or the plugin has no id. */
 const struct clap_plugin_descriptor *clap_library_at(const struct clap_library *library,
                                                      uint32_t index);
 uint32_t clap_library_count(const struct clap_library *library);
 
-/* Open the library of an id, or of PATH.clap:ID. Only libraries that contain the text of the id are
- * loaded, so that one that crashes hurts no other. Errors: there is none; those of opening. */
+/* Open the library of an id, or of PATH.clap:ID. Only libraries whose file contains the text of the
+ * id are loaded, so a library that crashes does no harm to plugins of others. Errors: no library
+ * has the id; those of opening. */
 MUST_CHECK enum status clap_library_find(const char *id, struct clap_library *library,
                                          const struct clap_plugin_descriptor **descriptor);
 
@@ -65,66 +65,68 @@ MUST_CHECK enum status clap_library_id(const char *path, const char *plugin, cha
 
 enum clap_role { CLAP_NO_THREAD, CLAP_MAIN_THREAD, CLAP_AUDIO_THREAD };
 
-/* Take a role on this thread; returns the one before, to be taken again. Real-time. */
+/* Take a role on this thread. Returns the role before; the caller enters it again afterwards.
+ * Real-time. */
 enum clap_role clap_enter(enum clap_role role);
 
-/* What a plugin asked for: bits. */
+/* Requests of a plugin, as bits. */
 enum {
     CLAP_ASKED_CALLBACK = 1,
     CLAP_ASKED_RESTART = 2,
-    CLAP_ASKED_VALUES = 4, /* its parameters have new values */
+    CLAP_ASKED_VALUES = 4, /* the plugin changed values of its parameters */
 };
 
 enum { CLAP_COMPLAINT = 512 };
 
 struct clap_host_side {
-    struct clap_host host; /* given to the plugin; host_data is this */
+    struct clap_host host; /* given to the plugin; host_data points to this struct */
     const char *name;      /* name of the plugin, for messages */
     atomic_uint asked;
     atomic_bool is_active;      /* between activate and deactivate */
-    bool loads;                 /* errors go to `trouble` */
-    struct ring *lines;         /* ring of struct clap_line: lines that came on the audio thread */
+    bool loads;                 /* a preset or state is being loaded: errors go to `trouble` */
+    struct ring *lines;         /* ring of struct clap_line: lines logged on the audio thread */
     atomic_bool has_complained; /* only one complaint is kept */
     char trouble[CLAP_COMPLAINT];
     char text[CLAP_COMPLAINT];         /* text of the complaint */
-    _Atomic(const char *) complaint;   /* complete; NULL: none */
+    _Atomic(const char *) complaint;   /* `text` once it is complete; NULL before */
     char preset_error[CLAP_COMPLAINT]; /* error of the last preset */
 };
 
-/* Errors: memory. Call clap_host_free in any case. */
+/* Errors: memory. Call clap_host_free also after an error. */
 MUST_CHECK enum status clap_host_init(struct clap_host_side *side, const char *name);
 void clap_host_free(struct clap_host_side *side);
 
-/* Print what was said on the audio thread. On the main thread. */
+/* Print the lines logged on the audio thread. Called on the main thread. */
 void clap_host_report(struct clap_host_side *side);
 
-/* Keep a complaint, if it is the first. Any thread; real-time. */
+/* Keep a complaint if it is the first. Any thread; real-time. */
 void clap_host_complain(struct clap_host_side *side, const char *what);
 
-/* Create and init() a plugin. Errors: it fails, or lacks functions. */
+/* Create and init() a plugin. Errors: the plugin fails, or lacks functions. */
 MUST_CHECK enum status clap_plugin_make(const struct clap_library *library,
                                         struct clap_host_side *side, const char *id,
                                         const struct clap_plugin **plugin);
-/* Deactivates it first. NULL is allowed. */
+/* Deactivate and destroy a plugin. NULL is allowed. */
 void clap_plugin_end(struct clap_host_side *side, const struct clap_plugin *plugin);
 
-/* A complete extension, or NULL: all of its `functions` pointers are set. */
+/* An extension of the plugin. NULL: the plugin lacks it, or one of its `functions` pointers is
+ * NULL. */
 const void *clap_extension(const struct clap_plugin *plugin, const char *id, size_t functions);
 #define CLAP_EXTENSION(plugin, id, type)                                                           \
     ((const struct type *)clap_extension(plugin, id, sizeof(struct type) / sizeof(void (*)(void))))
 
 /* ---- descriptions and presets: plugin_clap_describe.c ---- */
 
-/* struct plugin_kind's describe. */
+/* Implements plugin_kind.describe. */
 MUST_CHECK enum status clap_describe(const char *id, struct plugin_info **info);
 
-/* Load one by its URI of the info. Errors: the plugin cannot. */
+/* Load a preset by its URI (plugin_info.presets). Errors: the plugin cannot load it. */
 MUST_CHECK enum status clap_preset_load(const struct clap_plugin *plugin,
                                         struct clap_host_side *side, const char *uri);
 
 /* ---- an instance: plugin_clap.c ---- */
 
-/* Values on their way to the plugin for one block, sorted by frame. */
+/* Values to send to the plugin with the next block, sorted by frame. */
 struct clap_events {
     struct clap_input_events in;
     struct clap_output_events out;
@@ -137,7 +139,7 @@ struct clap_parameter {
     uint32_t id;
     void *cookie;
     double minimum, maximum;
-    float sent; /* the value that the plugin has; NaN: to be sent */
+    float sent; /* value that the plugin has; NaN: the value must be sent */
 };
 
 struct clap_bus { /* the audio ports of one direction */
@@ -149,7 +151,7 @@ struct clap_bus { /* the audio ports of one direction */
 struct clap_instance {
     struct plugin plugin;
     struct clap_library library;
-    const char *id; /* within the library */
+    const char *id; /* id of the plugin within the library */
     struct clap_host_side side;
     const struct clap_plugin *handle;
     const struct clap_plugin_params *params; /* extensions; NULL: none */
@@ -161,7 +163,7 @@ struct clap_instance {
     char *preset;
     size_t parameter_count;
     struct clap_parameter *parameters;
-    size_t latency_port; /* past the ports: none */
+    size_t latency_port; /* index of the port for the latency; port_count: none */
     atomic_uint reported_latency;
     struct clap_bus in, out;
     struct clap_events events;
@@ -169,14 +171,15 @@ struct clap_instance {
     struct clap_event_transport transport;
     int64_t time; /* frames since the last reset */
     bool is_processing;
-    struct clap_service *service; /* NULL: the thread that processes does the work */
+    /* live only; NULL: the processing thread makes the [main] calls */
+    struct clap_service *service;
 };
 
-/* Activate and deactivate. On the main thread, while nothing processes. */
+/* Activate and deactivate the plugin. On the main thread, while no block is processed. */
 bool clap_instance_activate(struct clap_instance *instance);
 void clap_instance_deactivate(struct clap_instance *instance);
 
-/* Do what the plugin asked for, but a restart. On the main thread. */
+/* Carry out the requests in `asked`, except a restart. On the main thread. */
 void clap_instance_attend(struct clap_instance *instance, unsigned asked);
 
 /* ---- the main thread of a live plugin: plugin_clap_host.c ---- */
@@ -186,11 +189,12 @@ MUST_CHECK enum status clap_service_create(struct clap_instance *instance,
                                            struct clap_service **service);
 void clap_service_destroy(struct clap_service *service); /* NULL is allowed */
 
-/* Keep the thread from the plugin while the control thread is within it. */
+/* Pause keeps the service's thread out of the plugin, so that the control thread can call it. */
 void clap_service_pause(struct clap_service *service);
 void clap_service_resume(struct clap_service *service);
 
-/* Real-time: before each block. False: the plugin is being restarted. */
+/* Real-time: call before each block. False: the plugin must not process now; it is being restarted.
+ */
 bool clap_service_admits(struct clap_service *service);
 
 #endif

@@ -14,9 +14,9 @@
 enum { VALUE_TEXT = 128, POINTS_MOST = 512, UNIT_MOST = 16 };
 
 struct clap_value_text {
-    char text[VALUE_TEXT]; /* "" if the plugin has none */
-    double number;         /* it begins with; NaN: with none */
-    const char *unit;      /* what follows the number */
+    char text[VALUE_TEXT]; /* text of the value; "" if the plugin gives none */
+    double number;         /* number at the beginning of `text`; NaN: none */
+    const char *unit;      /* text after the number */
 };
 
 struct clap_question {
@@ -42,7 +42,7 @@ static void ask_text(const struct clap_question *ask, double value, struct clap_
     answer->unit = end;
 }
 
-/* Whether the text shows the value as it is, rounded: not a multiple or a function of it. */
+/* Whether the text shows the value itself, rounded, and not a multiple or function of it. */
 static bool shows(const struct clap_value_text *text, double value)
 {
     const char *point = strpbrk(text->text, ".,");
@@ -54,7 +54,8 @@ static bool shows(const struct clap_value_text *text, double value)
 
 /* ---- unit ---- */
 
-/* The unit that follows the value as it is, in its range; "20.0 kHz" for 20000 says nothing. */
+/* Find the unit that texts show after the value itself, over the range. "20.0 kHz" for 20000 gives
+ * no unit. */
 static enum status find_unit_text(const struct clap_question *ask,
                                   const struct clap_param_info *about, struct plugin_port *port)
 {
@@ -69,7 +70,7 @@ static enum status find_unit_text(const struct clap_question *ask,
             continue;
         bool is_same = shows(&text, value);
         if (!is_same && strcmp(unit, text.unit) == 0)
-            unit[0] = '\0'; /* the number is another scale, in the same unit */
+            unit[0] = '\0'; /* the number has another scale with the same unit */
         else if (is_same && !unit[0])
             strcpy(unit, text.unit);
     }
@@ -93,7 +94,8 @@ static bool says_switch(const char *text)
     return strcasecmp(text, "on") == 0 || strcasecmp(text, "off") == 0;
 }
 
-/* The texts of its steps, where these say more than the number: only then are they labels. */
+/* Make points of the texts of a parameter's steps. Texts that only show the number are no labels.
+ */
 static enum status find_points(const struct clap_question *ask, struct plugin_port *port)
 {
     bool says_more = false, is_whole = true;
@@ -165,7 +167,7 @@ static enum status add_port(struct plugin_info *info, const struct plugin_port *
 
 /* ---- sound ---- */
 
-/* "Main left", or "Main 3" */
+/* Name a channel of a port: "Main left", or "Main 3". */
 static void name_channel(const struct clap_audio_port_info *port, uint32_t channel, char *text,
                          size_t size)
 {
@@ -178,7 +180,7 @@ static void name_channel(const struct clap_audio_port_info *port, uint32_t chann
         snprintf(text, size, "%.*s %u", length, port->name, channel + 1);
 }
 
-/* An input beside the main one, which is the first where none is marked, is a side chain. */
+/* All inputs but the main input are side chains. If no input is marked as main, it is the first. */
 static enum status add_audio_port(struct plugin_info *info, const struct clap_audio_port_info *port,
                                   uint32_t index, bool is_input)
 {
@@ -263,7 +265,7 @@ static enum status add_latency(const struct clap_plugin *plugin, struct plugin_i
                                                                          : STATUS_OK;
 }
 
-/* Without notes and without sound it has nothing to do. */
+/* Refuse a plugin that has note inputs and no audio inputs: halo sends no notes. */
 static enum status refuse_instrument(const struct clap_plugin *plugin, struct plugin_info *info)
 {
     const struct clap_plugin_note_ports *notes =
@@ -278,7 +280,7 @@ static enum status refuse_instrument(const struct clap_plugin *plugin, struct pl
 }
 
 /* Fill the ports of an info: the channels of the audio ports in their order, inputs first, then the
- * parameters by index, then the latency. Sets info->refusal where they break the specification. */
+ * parameters by index, then the latency. Sets info->refusal if they break the specification. */
 static enum status clap_describe_ports(const struct clap_plugin *plugin, struct plugin_info *info)
 {
     TRY(add_sound(plugin, info, true));
@@ -295,9 +297,9 @@ static enum status clap_describe_ports(const struct clap_plugin *plugin, struct 
 
 /* ---- presets ---- */
 
-/* They are found by the library's preset discovery, and loaded by the plugin. The URI of a preset
- * is plugin:KEY for one within the plugin, file:PATH for a file, and file:PATH?key=KEY for one of
- * several in a file. */
+/* The library's preset discovery finds presets, and the plugin loads them. The URI of a preset is
+ * plugin:KEY for a preset in the plugin, file:PATH for a file, and file:PATH?key=KEY if the file
+ * has several. */
 
 enum { PROVIDERS_MOST = 64, PLACES_MOST = 256, PRESETS_MOST = 16384, PRESET_DEPTH = 8 };
 
@@ -305,23 +307,23 @@ static const char in_plugin[] = "plugin:", in_file[] = "file:", key_mark[] = "?k
 
 struct clap_places {
     size_t count;
-    char *items[PLACES_MOST]; /* NULL: within the plugin */
+    char *items[PLACES_MOST]; /* paths; NULL: presets in the plugin itself */
     size_t ending_count;
     char *endings[PLACES_MOST];
     bool any_file;
 };
 
 struct preset_crawl {
-    const char *plugin; /* the id */
+    const char *plugin; /* id of the plugin */
     struct plugin_info *info;
     const struct clap_preset_discovery_provider *provider;
     struct clap_places places;
-    uint32_t kind;        /* of the location that is being read */
-    const char *location; /* NULL: the plugin */
-    char *name, *key;     /* of the preset that is being read */
+    uint32_t kind;        /* kind of the location that is being read */
+    const char *location; /* path that is being read; NULL: the plugin */
+    char *name, *key;     /* name and key of the preset that is being read */
     bool has_begun, is_ours, names_plugins;
-    size_t depth; /* below the place */
-    bool failed;  /* memory */
+    size_t depth; /* depth of the folder below the location */
+    bool failed;  /* memory ran out */
 };
 
 /* ---- a preset ---- */
@@ -342,7 +344,8 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path ? path : "preset";
 }
 
-/* A provider that names no plugin speaks of all in its library. */
+/* Keep the preset that was read, if it is for this plugin. A preset that names no plugin is for all
+ * plugins of the library. */
 static void end_preset(struct preset_crawl *crawl)
 {
     struct plugin_info *info = crawl->info;
@@ -599,7 +602,7 @@ enum status clap_preset_load(const struct clap_plugin *plugin, struct clap_host_
 
 /* ---- the plugin ---- */
 
-/* What a plugin is, is said by the first keyword that tells more than these. */
+/* Whether a keyword is too general to be the category of a plugin. */
 static bool is_general(const char *feature)
 {
     static const char *const general[] = {"instrument", "audio-effect", "note-effect", "mono",
@@ -612,7 +615,7 @@ static bool is_general(const char *feature)
 
 enum { FEATURES_MOST = 64 };
 
-/* "Reverb"; the first keyword if all are general. */
+/* The category, such as "Reverb": the first keyword that is not general, else the first. */
 static bool name_category(const char *const *features, char **category)
 {
     const char *feature = features ? features[0] : NULL;
@@ -655,7 +658,8 @@ static enum status fill_from_plugin(const struct clap_library *library,
     return info->loads_presets ? clap_describe_presets(library, id, info) : STATUS_OK;
 }
 
-/* CLAP describes ports and parameters by an instance. */
+/* Fill in the description. CLAP describes ports and parameters by an instance, so this makes one.
+ */
 static enum status fill(const struct clap_library *library,
                         const struct clap_plugin_descriptor *descriptor, struct plugin_info *info)
 {

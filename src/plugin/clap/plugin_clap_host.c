@@ -33,8 +33,8 @@ bool clap_text(const char *text, char **copy)
 struct clap_walk {
     bool (*visit)(void *context, const char *path);
     void *context;
-    bool found;   /* it did */
-    size_t depth; /* of the folder that is visited */
+    bool found;   /* `visit` returned true */
+    size_t depth; /* depth of the folder that is visited */
 };
 
 static bool is_clap_name(const char *name)
@@ -76,8 +76,8 @@ static enum status walk_all(struct clap_walk *walk)
 struct clap_listing {
     const struct plugin_found *found;
     size_t count;
-    char **names; /* seen so far */
-    bool failed;  /* memory */
+    char **names; /* names of libraries seen so far */
+    bool failed;  /* memory ran out */
 };
 
 static bool list_one(void *context, const char *path)
@@ -112,7 +112,7 @@ enum status clap_libraries(const struct plugin_found *found)
 
 /* ---- opening ---- */
 
-/* Why it cannot be used, or NULL. */
+/* Load a library and get its entry. Returns why it cannot be used, or NULL. */
 static const char *load_entry(const char *path, const struct clap_plugin_entry **entry)
 {
     /* A name without a slash would be searched in the system's library folders. The library stays
@@ -219,7 +219,7 @@ struct clap_search {
     const char *id;
     struct clap_library *opened;
     const struct clap_plugin_descriptor *descriptor;
-    char why[WHY]; /* the last library with the text cannot be used */
+    char why[WHY]; /* why the last library that contains the id cannot be used */
 };
 
 static bool search_one(void *context, const char *path)
@@ -265,7 +265,7 @@ static enum status fail_id(const struct clap_library *library, const char *id)
                 first ? first->id : "none");
 }
 
-/* The id behind PATH.clap: in a text, or NULL. */
+/* The id after "PATH.clap:" in a text, or NULL. */
 static const char *id_behind_path(const char *text)
 {
     const char *at = strstr(text, ".clap:");
@@ -315,7 +315,7 @@ struct clap_line {
     char text[CLAP_LINE];
 };
 
-static _Thread_local enum clap_role role; /* of this thread, within a plugin */
+static _Thread_local enum clap_role role; /* role of this thread while it calls a plugin */
 
 HALO_REALTIME enum clap_role clap_enter(enum clap_role now)
 {
@@ -329,7 +329,7 @@ static struct clap_host_side *side_of(const struct clap_host *host)
     return host->host_data;
 }
 
-/* ---- words ---- */
+/* ---- complaints and the log ---- */
 
 HALO_REALTIME void clap_host_complain(struct clap_host_side *side, const char *what)
 {
@@ -354,7 +354,7 @@ void clap_host_report(struct clap_host_side *side)
         print_line(side, &line);
 }
 
-/* One line of it, as printable as it came. */
+/* Copy the text as one line: without its end, and with spaces for control characters. */
 HALO_REALTIME static void copy_line(struct clap_line *line, const char *text)
 {
     size_t length = strnlen(text, sizeof line->text - 1);
@@ -428,13 +428,13 @@ static void request_restart(const struct clap_host *host)
         atomic_fetch_or(&side_of(host)->asked, CLAP_ASKED_RESTART);
 }
 
-/* Processed without a pause, so that it needs no request. */
+/* Does nothing, since halo processes without pauses. */
 static void request_process(const struct clap_host *host)
 {
     (void)host;
 }
 
-/* The latency is read after activate(), the only place where it may change. */
+/* Does nothing: the latency may only change in activate(), and halo reads it after that. */
 static void latency_changed(const struct clap_host *host)
 {
     if (is_allowed(host, CLAP_MAIN_THREAD, "latency.changed()"))
@@ -463,13 +463,13 @@ static void params_clear(const struct clap_host *host, uint32_t id, uint32_t fla
     is_allowed(host, CLAP_MAIN_THREAD, "params.clear()");
 }
 
-/* Every block takes its values, and so does each reset. */
+/* Does nothing: each block and each reset exchanges values. */
 static void params_request_flush(const struct clap_host *host)
 {
     (void)host;
 }
 
-/* Saved where the user asks for it. */
+/* Does nothing: halo saves the state only if the user asks for it. */
 static void state_mark_dirty(const struct clap_host *host)
 {
     is_allowed(host, CLAP_MAIN_THREAD, "state.mark_dirty()");
@@ -631,11 +631,11 @@ const void *clap_extension(const struct clap_plugin *plugin, const char *id, siz
 
 /* ---- the main thread of a live plugin ---- */
 
-/* It answers request_callback and request_restart, which the step only notes.
+/* This thread carries out request_callback and request_restart, which the step only notes.
  *
- * A restart goes by turns, since start_processing and stop_processing belong to the step:
- * the step stops (CLAP_STOPPED), this thread deactivates and activates (CLAP_STARTED), and the step
- * starts with its next block. */
+ * A restart alternates between two threads, since start_processing and stop_processing belong to
+ * the step. The step stops (CLAP_STOPPED), this thread deactivates and activates (CLAP_STARTED),
+ * and the step starts with its next block. */
 
 enum { CLAP_POLL_MS = 5 };
 
@@ -648,7 +648,7 @@ struct clap_service {
     bool has_thread;
     pthread_t thread;
     pthread_mutex_t
-        within; /* held while a thread is within the plugin as main; never by the step */
+        within; /* held while a thread makes [main] calls of the plugin; never by the step */
 };
 
 static bool attend(struct clap_service *service)
@@ -715,7 +715,7 @@ void clap_service_pause(struct clap_service *service)
         pthread_mutex_lock(&service->within);
 }
 
-/* A reset has activated it: nothing is left of a restart. */
+/* A reset has activated the plugin, so a pending restart is done. */
 void clap_service_resume(struct clap_service *service)
 {
     if (service)

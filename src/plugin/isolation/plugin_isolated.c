@@ -87,7 +87,7 @@ fail:
     return fail_memory("a plugin's process");
 }
 
-/* The first argument begins the text of all. */
+/* The texts of all arguments are one allocation, which begins at the first. */
 void isolated_args_free(char **args)
 {
     if (args)
@@ -111,11 +111,12 @@ struct isolated_request {
     const struct plugin_kind *kind;
     const char *id;
     size_t holder_count;
-    char **holders;                            /* what kind->use() needs; in the arguments */
-    struct plugin_instances_settings settings; /* plugin.settings: for the caller to free() */
+    /* holders that kind->use() needs; point into the arguments */
+    char **holders;
+    struct plugin_instances_settings settings; /* the caller frees plugin.settings */
 };
 
-/* From the arguments of main after "halo"; texts are not copied. */
+/* Parse the arguments of main after "halo". Texts are not copied. */
 static enum status isolated_args_read(int argc, char **argv, struct isolated_request *request)
 {
     size_t left = argc >= FIRST ? (size_t)argc - FIRST : 0;
@@ -160,8 +161,8 @@ static enum status isolated_args_read(int argc, char **argv, struct isolated_req
     return STATUS_OK;
 }
 
-/* LIBRARY:LABEL names a file with a slash before the first colon where there is one; a colon of the
- * file's own name may be written "\\:". */
+/* The library's path in an id LIBRARY:LABEL: the text up to the first colon if that has a slash. A
+ * colon in the path is written "\\:". */
 static char *library_of(const char *id)
 {
     char *path = strdup(id);
@@ -215,7 +216,7 @@ void isolated_named_free(char **named)
     free(named);
 }
 
-enum { ALIGNMENT = 64, LIVE_SLOTS = 8 /* pieces that a child may be behind */ };
+enum { ALIGNMENT = 64, LIVE_SLOTS = 8 /* most pieces that a live child may be behind */ };
 
 /* Reserve bytes after `*end`; returns their offset. */
 static size_t reserve(size_t *end, size_t bytes)
@@ -251,7 +252,7 @@ void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_in
 
 static enum status map(struct isolated_memory *memory, int descriptor, size_t size)
 {
-    /* Populate at once, so that no step waits for a page. */
+    /* Live: populate the memory at once, so that no step waits for a page. */
     int populate = memory->slots > 1 ? MAP_POPULATE : 0;
     void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | populate, descriptor, 0);
     if (at == MAP_FAILED)
@@ -329,9 +330,9 @@ struct server {
     struct isolated_memory memory;
     struct plugin_info *info;
     struct plugin_instances *instances;
-    int64_t spin;  /* ns, before it sleeps */
-    int processor; /* that it stays on; negative: any */
-    int priority;  /* that halo gave the process; 0: none is real-time */
+    int64_t spin;  /* ns to spin before the thread sleeps */
+    int processor; /* CPU that the thread is bound to; negative: any */
+    int priority;  /* real-time priority of the process; 0: none */
     const float **in;
     float **out;
 };
@@ -353,7 +354,8 @@ static void run_block(struct server *server, const struct isolated_piece *piece,
     atomic_fetch_add(&server->memory.head->frames, instances->block);
 }
 
-/* Threads that the plugin starts from now on stay there, too; those from its opening are free. */
+/* Bind the thread to a CPU. Threads that the plugin starts later are bound, too; threads from its
+ * opening are not. */
 static void move_to(struct server *server, int processor)
 {
     cpu_set_t one;
@@ -365,7 +367,8 @@ static void move_to(struct server *server, int processor)
         server->processor = processor;
 }
 
-/* Block by block, so that halo sees the progress and where it ended. */
+/* Process a piece block by block, so that halo sees the progress, and after a crash how far it got.
+ */
 static void run_piece(struct server *server, const struct isolated_piece *piece)
 {
     size_t block = server->instances->block, next = 0, first = 0;
@@ -429,11 +432,11 @@ static enum status open_instances(struct server *server, const struct isolated_r
                                  &server->instances);
 }
 
-/* Below halo's thread that watches this process. */
+/* Get a real-time priority, below the thread of halo that watches this process. */
 static void begin_realtime(struct server *server)
 {
     struct realtime_before before;
-    realtime_lock_memory(); /* if permitted */
+    realtime_lock_memory(); /* fails without permission */
     bool is_raised = server->priority > 1 && realtime_raise(server->priority - 1, &before);
     atomic_store(&server->memory.head->has_priority, is_raised);
 }
@@ -442,7 +445,7 @@ static enum status answer_opening(struct server *server, const struct isolated_r
 {
     struct isolated_head *head = server->memory.head;
     const struct log_keeper before = log_keep_failure(&head->failure);
-    (void)before; /* until the process ends */
+    (void)before; /* stays set until the process ends */
     enum status status = open_instances(server, request);
     head->status = (int)status;
     if (status == STATUS_OK) {
@@ -464,7 +467,7 @@ static void send_message(void *context, const char *line)
         _exit(STATUS_FAILED); /* halo has ended */
 }
 
-/* Before anything of a plugin is read. */
+/* Called before anything of a plugin is read. */
 static enum status enter_sandbox(const struct isolated_request *request)
 {
     char **named;
@@ -476,7 +479,8 @@ static enum status enter_sandbox(const struct isolated_request *request)
     return status;
 }
 
-/* Threads that the plugin starts while it is opened, or only measured, are ordinary ones. */
+/* Drop the real-time priority, so that threads that the plugin starts while it is opened or
+ * measured are ordinary. */
 static void prepare(struct server *server, const struct isolated_request *request)
 {
     server->priority = realtime_drop();

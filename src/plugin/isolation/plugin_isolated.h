@@ -1,14 +1,15 @@
-/* What halo and the child process of isolated instances share: the command line that starts the
- * child, and the memory with orders and sound.
+/* The interface between halo and the child process of isolated instances: the child's command line,
+ * and the shared memory with orders and sound.
  *
- * Halo posts orders and the child executes them in sequence. Order n lies in slot n % slots; it
- * belongs to the child once `posted` has reached n + 1, and to halo again when `done` has. Order 0
+ * halo posts orders and the child executes them in sequence. Order n lies in slot n % slots. The
+ * slot belongs to the child once `posted` is n + 1, and to halo again once `done` is n + 1. Order 0
  * opens the instances.
  *
  *   head | slot 0: order, changes, runs, values, in, out | slot 1 ...
  *
- * A plugin can write anywhere in here, at any time: halo takes only numbers and text from it, reads
- * each number once and checks it, and knows itself where and how long its own orders are.
+ * A plugin can write anywhere in the shared memory, at any time. halo therefore reads only numbers
+ * and text from it, reads each number once and checks it, and keeps places and lengths of its
+ * orders in memory of its own.
  */
 #ifndef HALO_PLUGIN_ISOLATED_H
 #define HALO_PLUGIN_ISOLATED_H
@@ -33,8 +34,8 @@ MUST_CHECK enum status isolated_args_make(const struct plugin_info *info,
                                           const char *sandbox, char ***args);
 void isolated_args_free(char **args);
 
-/* The files and folders that the user named for a plugin, and texts that may be such, NULL at the
- * end. Errors: memory. */
+/* The files and folders that the user named for a plugin, and all texts that may be paths. NULL at
+ * the end. Errors: memory. */
 MUST_CHECK enum status isolated_named_make(const char *id, const struct plugin_settings *settings,
                                            char ***named);
 void isolated_named_free(char **named);
@@ -42,8 +43,9 @@ void isolated_named_free(char **named);
 /* ---- the memory ---- */
 
 enum {
-    ISOLATED_DESCRIPTOR = 3, /* the memory, in the child */
-    ISOLATED_MESSAGES = 4,   /* halo's own lines in the child, none of the plugin's */
+    ISOLATED_DESCRIPTOR = 3, /* descriptor of the shared memory in the child */
+    /* descriptor for messages of halo's code in the child; the plugin does not print there */
+    ISOLATED_MESSAGES = 4,
 };
 
 enum isolated_what { ISOLATED_OPEN, ISOLATED_PIECE, ISOLATED_RESET, ISOLATED_SAVE, ISOLATED_LEAVE };
@@ -51,30 +53,31 @@ enum isolated_what { ISOLATED_OPEN, ISOLATED_PIECE, ISOLATED_RESET, ISOLATED_SAV
 struct isolated_head {
     struct futex posted;
     _Alignas(64) struct futex done;
-    atomic_ullong frames;     /* processed since the opening or the last reset */
-    atomic_ullong tail;       /* frames, after the opening */
-    atomic_bool has_priority; /* after the opening: the child has a real-time priority */
-    int status;               /* status of the last order that was no piece */
-    struct failure failure;   /* why it failed */
-    char folder[PATH_MAX];    /* folder of a save */
+    atomic_ullong frames;     /* frames processed since the opening or the last reset */
+    atomic_ullong tail;       /* tail in frames; valid after the opening */
+    atomic_bool has_priority; /* the child has a real-time priority; valid after the opening */
+    int status;               /* status of the last order other than ISOLATED_PIECE */
+    struct failure failure;   /* why that order failed */
+    char folder[PATH_MAX];    /* ISOLATED_SAVE: folder to save to */
 };
 
 struct isolated_order {
     enum isolated_what what;
     int64_t position; /* frame of the piece in the sound */
-    int processor;    /* processor for the piece; negative: any */
+    int processor;    /* CPU that computes the piece; negative: any */
     size_t frames;
     size_t change_count;
-    size_t run_count; /* the answer */
+    size_t run_count; /* number of runs, set by the child */
 };
 
-/* One process's view. Inputs and outputs are those of all instances. */
+/* Where the shared memory is in one process, and its layout. Inputs and outputs are channels of all
+ * instances. */
 struct isolated_memory {
     struct isolated_head *head;
     size_t size; /* bytes */
     size_t slots, ports, inputs, outputs;
-    size_t change_room, run_room;          /* changes and runs of a piece, at most */
-    size_t slot, channel;                  /* bytes of each */
+    size_t change_room, run_room;          /* most changes and runs in a piece */
+    size_t slot, channel;                  /* bytes of a slot, and of a channel in it */
     size_t changes, runs, values, in, out; /* byte offsets within a slot */
 };
 
@@ -88,7 +91,7 @@ struct isolated_piece {
     size_t stride;
 };
 
-/* Both processes plan the same layout. */
+/* Compute the layout. Both processes do, with the same result. */
 void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_info *info,
                           const struct plugin_instances_settings *settings);
 
@@ -102,17 +105,17 @@ struct isolated_piece isolated_memory_piece(const struct isolated_memory *memory
 
 /* Isolated plugin instances.
  *
- * A piece is posted and waited for. Where there is a deadline, the child may fall some pieces
- * behind and catch up while silence is played; further behind, pieces are skipped, but not their
- * changes of values.
+ * halo posts a piece and waits for it. If there is a deadline, the child may fall some pieces
+ * behind and catch up while halo plays silence. If it falls further behind, pieces are skipped, but
+ * their changes of values are kept.
  */
 
-struct isolated_instances; /* begins with its struct plugin_instances */
+struct isolated_instances; /* its first member is a struct plugin_instances */
 
-/* Wait until all orders are done, without a deadline. False: the child ended, or a signal came. */
+/* Wait without a deadline until all orders are done. False: the child ended, or a signal came. */
 bool isolated_wait(struct isolated_instances *isolated);
 
-/* The internal command "plugin-instances": the child process. */
+/* The internal command "plugin-instances": runs the child process. */
 MUST_CHECK enum status plugin_instances_serve(int argc, char **argv);
 
 #endif

@@ -21,48 +21,51 @@
 
 /* ---- the child process, and the thread that watches it ---- */
 
-/* The thread starts the process, reads its output, and detects that it ended or hangs: no order
- * answered and no block done for `patience` seconds. It kills one that hangs. Messages of halo in
- * the child, which have a channel of their own, become notes here. The process dies with halo, with
- * all that it started (plugin_supervisor.h), and terminal signals do not reach it. */
+/* The thread starts the process, reads its output, and detects its end. A process that answers no
+ * order and does no block for `patience` seconds hangs, and the thread kills it. Messages of halo's
+ * code in the child have a channel of their own and become notes in halo. If halo ends, the process
+ * and all that it started end, too (plugin_supervisor.h). Terminal signals do not reach the
+ * process. */
 
 enum { POLL_MS = 20, MESSAGE_MOST = 2048, MESSAGES_MOST = 200, END_MOST = 400 };
 
-static const double SUPERVISOR_TIME = 2; /* seconds for it to end */
+static const double SUPERVISOR_TIME = 2; /* seconds to wait for its end */
 
 enum { PRINTED, MESSAGES, CHANNELS };
 
 struct plugin_child {
     struct plugin_child_settings {
-        const char *name; /* of the plugin */
-        char **arguments; /* from isolated_args_make; ownership is taken */
-        int memory;       /* descriptor; ownership is taken */
+        const char *name; /* name of the plugin */
+        char **arguments; /* from isolated_args_make; the child owns them */
+        int memory;       /* descriptor of the shared memory; the child owns it */
         struct isolated_head *head;
         uint32_t rate;
         size_t block; /* frames */
     } settings;
     pthread_t thread;
     pid_t process;
-    int channels[CHANNELS]; /* what it prints, and the messages of halo in it; -1: closed */
+    int channels[CHANNELS]; /* pipes: output of the plugin, messages of halo's code; -1: closed */
     struct plugin_output printed;
     size_t length, messages;
     char message[MESSAGE_MOST];
 
-    double quiet; /* seconds without progress; bounded per poll, since halo may be suspended */
+    /* seconds without progress; each poll adds a limited time, since halo may be suspended */
+    double quiet;
     uint32_t done;
     unsigned long long frames;
     bool hung;
-    atomic_uint posted; /* orders, */
+    atomic_uint posted; /* number of orders posted */
     atomic_ullong posted_frames;
 
-    char end[END_MOST]; /* written before `ended` is */
+    char end[END_MOST]; /* how the process ended; written before `ended` is set */
     atomic_bool ended;
     _Atomic(const char *) doing;
     _Atomic double patience;
-    _Atomic double stop; /* when to kill it, by the monotonic clock */
+    _Atomic double stop; /* time to kill the process, by the monotonic clock */
 };
 
-/* A plugin could write there, too: so they are limited, and bear its name. */
+/* Print messages of halo's code in the child. The plugin could write there, too, so they are
+ * limited and have its name before them. */
 static void report_message(struct plugin_child *child)
 {
     const char *name = child->settings.name;
@@ -86,7 +89,7 @@ static bool read_channel(struct plugin_child *child, int channel)
 {
     char bytes[4096];
     ssize_t got = read(child->channels[channel], bytes, sizeof bytes);
-    if (got <= 0) { /* it is ending, or has closed its output */
+    if (got <= 0) { /* the process is ending, or has closed its output */
         close(child->channels[channel]);
         child->channels[channel] = -1;
         return false;
@@ -98,7 +101,7 @@ static bool read_channel(struct plugin_child *child, int channel)
     return true;
 }
 
-/* Wait `milliseconds` for output; true: there was some. */
+/* Wait `milliseconds` for output. True: there was some. */
 static bool listen_to(struct plugin_child *child, int milliseconds)
 {
     struct pollfd outputs[CHANNELS];
@@ -167,7 +170,8 @@ static void watch_for_hanging(struct plugin_child *child, double passed)
     atomic_store(&child->stop, monotonic_seconds());
 }
 
-/* The supervisor ends all that the plugin has started, unless it cannot any more. */
+/* When it is time, tell the supervisor to end all processes of the plugin; if it does not, kill it.
+ */
 static void stop_when_due(struct plugin_child *child, double now)
 {
     double late = now - atomic_load(&child->stop);
@@ -194,7 +198,7 @@ static void watch(struct plugin_child *child)
     describe_end(child, status);
 }
 
-/* A pipe above the numbers that the child's descriptors get. Returns 0 or an errno. */
+/* Open a pipe with descriptors above those that the child gets. Returns 0 or an errno. */
 static int open_pipe(int ends[2])
 {
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -234,7 +238,8 @@ static bool start(struct plugin_child *child)
     return error == 0;
 }
 
-/* The process dies with the thread that started it, hence starting and watching in one thread. */
+/* One thread starts and watches the process, since the process dies with the thread that started
+ * it. */
 static void *child_main(void *argument)
 {
     struct plugin_child *child = argument;
@@ -247,14 +252,15 @@ static void *child_main(void *argument)
     return NULL;
 }
 
-/* `doing` is for the message about an end: "while it was loaded"; NULL: it processes sound. */
+/* Set what the child is doing, for the message about its end: "while it was loaded"; NULL: it
+ * processes sound. */
 static void plugin_child_doing(struct plugin_child *child, const char *doing, double patience)
 {
     atomic_store(&child->patience, patience);
     atomic_store(&child->doing, doing);
 }
 
-/* Order 0 has been posted. A process that cannot be started counts as ended. */
+/* Start the process, after order 0 was posted. A process that cannot be started counts as ended. */
 static enum status plugin_child_start(const struct plugin_child_settings *settings, double patience,
                                       struct plugin_child **result)
 {
@@ -279,7 +285,7 @@ static enum status plugin_child_start(const struct plugin_child_settings *settin
     return STATUS_OK;
 }
 
-/* Waits `seconds` for its end, then kills it. */
+/* Wait `seconds` for the end of the process, then kill it. */
 static void plugin_child_stop(struct plugin_child *child, double seconds)
 {
     if (!child)
@@ -295,29 +301,30 @@ struct isolated_instances {
     struct isolated_memory memory;
     struct plugin_child *child;
     struct plugin_sandbox_pass pass;
-    struct plugin_reads reads; /* of the child */
+    struct plugin_reads reads; /* paths that the child may read */
     unsigned saves;
-    double patience;       /* seconds, for a block */
-    double order_patience; /* for other orders */
-    uint32_t posted;       /* orders */
-    uint64_t frames;       /* of pieces, since the last reset */
-    bool overwritten;      /* the plugin has changed the count of answers */
+    double patience;       /* seconds that a block may take */
+    double order_patience; /* seconds that other orders may take */
+    uint32_t posted;       /* number of orders posted */
+    uint64_t frames;       /* frames of pieces since the last reset */
+    bool overwritten;      /* the plugin has overwritten the number of orders done */
     bool given_up;         /* a signal came while an order was pending */
-    bool takes_turns;      /* with the child, on one processor */
-    int64_t spin;          /* ns, before it sleeps */
-    unsigned rest;         /* pieces that are not waited for after the next late one */
-    unsigned resting;      /* of these, those to come */
+    bool takes_turns;      /* step and child run by turns on one CPU */
+    int64_t spin;          /* ns to spin before the thread sleeps */
+    unsigned rest;         /* number of pieces not to wait for after the next late piece */
+    unsigned resting;      /* number of next pieces not to wait for */
     size_t kept_count;
-    struct plugin_change *kept; /* of pieces that were not posted; one for each port */
+    /* changes of pieces that were not posted; room for one for each port */
+    struct plugin_change *kept;
     float *values;
     struct plugin_run *runs;
 };
 
-/* ---- the step: real-time, but for waiting without a deadline ---- */
+/* ---- the step: real-time, except when waiting without a deadline ---- */
 
 enum { POLL_NS = 50000000, REST_MOST = 63 };
 
-/* Only the last change of each port at each frame is posted. */
+/* Add a change to a piece. It replaces an earlier change of the same port at the same frame. */
 HALO_REALTIME static void add_change(const struct isolated_instances *isolated,
                                      struct isolated_piece *piece,
                                      const struct plugin_change *change)
@@ -329,12 +336,12 @@ HALO_REALTIME static void add_change(const struct isolated_instances *isolated,
             return;
         }
     if (count == isolated->memory.change_room)
-        return; /* only if they are not sorted */
+        return; /* happens only if changes are not sorted */
     piece->changes[count] = *change;
     piece->order->change_count = piece->change_count = count + 1;
 }
 
-/* Only the last change of each port at each frame stays. */
+/* Add changes to a piece. Only the last change of each port at each frame stays. */
 HALO_REALTIME static void isolated_add_changes(const struct isolated_instances *isolated,
                                                struct isolated_piece *piece,
                                                const struct plugin_change *changes, size_t count)
@@ -343,7 +350,7 @@ HALO_REALTIME static void isolated_add_changes(const struct isolated_instances *
         add_change(isolated, piece, &changes[i]);
 }
 
-/* Begin the next order, for the caller to fill in. */
+/* Begin the next order; the caller fills it in. */
 HALO_REALTIME static struct isolated_piece isolated_begin(const struct isolated_instances *isolated,
                                                           enum isolated_what what)
 {
@@ -355,15 +362,16 @@ HALO_REALTIME static struct isolated_piece isolated_begin(const struct isolated_
 HALO_REALTIME static void isolated_post(struct isolated_instances *isolated)
 {
     isolated->posted++;
-    if (isolated->child) { /* the plugin may overwrite the shared numbers */
+    /* numbers outside of the shared memory, which the plugin may overwrite */
+    if (isolated->child) {
         atomic_store(&isolated->child->posted_frames, isolated->frames);
         atomic_store(&isolated->child->posted, isolated->posted);
     }
     futex_raise(&isolated->memory.head->posted);
 }
 
-/* Why no more answers come: how the process ended, or that the plugin has overwritten their count;
- * NULL: they come. */
+/* Why no more answers come: the process ended, or the plugin has overwritten the number of orders
+ * done. NULL: answers still come. */
 HALO_REALTIME static const char *isolated_end(const struct isolated_instances *isolated)
 {
     return isolated->overwritten                  ? "wrote over the memory that it shares with halo"
@@ -371,7 +379,8 @@ HALO_REALTIME static const char *isolated_end(const struct isolated_instances *i
                                                   : NULL;
 }
 
-/* Whether all orders are done but for `behind`. More answers than orders are none. */
+/* Whether at most `behind` orders are not done. More answers than orders mean that the plugin has
+ * overwritten the number. */
 HALO_REALTIME static bool is_near(struct isolated_instances *isolated, size_t behind)
 {
     uint32_t missing = isolated->posted - atomic_load(&isolated->memory.head->done.value);
@@ -379,8 +388,8 @@ HALO_REALTIME static bool is_near(struct isolated_instances *isolated, size_t be
     return missing <= behind;
 }
 
-/* Until all orders are done; `deadline` 0: however long that takes. False: not done, and either the
- * child has ended, or it is too late, or a signal came. */
+/* Wait until all orders are done, or until `deadline` if it is not 0. False: they are not done; the
+ * child has ended, the deadline has passed, or a signal came. */
 HALO_REALTIME static bool wait_until(struct isolated_instances *isolated, int64_t deadline)
 {
     struct futex *done = &isolated->memory.head->done;
@@ -389,7 +398,7 @@ HALO_REALTIME static bool wait_until(struct isolated_instances *isolated, int64_
         (void)futex_wait(done, isolated->posted, isolated->spin, until);
         if (is_near(isolated, 0))
             return true;
-        if (isolated_end(isolated)) /* it may have answered before */
+        if (isolated_end(isolated)) /* the child may have answered before it ended */
             return is_near(isolated, 0);
         if (deadline ? monotonic_ns() >= deadline : stop_requested()) {
             isolated->given_up = !deadline;
@@ -415,7 +424,7 @@ HALO_REALTIME static void output_silence(struct isolated_instances *isolated, fl
         memset(out[c], 0, frames * sizeof(float));
 }
 
-/* What the child reports of a run: a copy with a valid latency. */
+/* A copy of a run that the child reports, with a valid latency. */
 HALO_REALTIME static struct plugin_run isolated_run(const struct isolated_piece *piece,
                                                     size_t index)
 {
@@ -425,7 +434,7 @@ HALO_REALTIME static struct plugin_run isolated_run(const struct isolated_piece 
                                .latency = latency < PLUGIN_LATENCY_MOST ? latency : 0};
 }
 
-/* What the child says of its runs is made to add up to the piece. */
+/* Take the runs that the child reports, corrected so that their frames add up to the piece. */
 HALO_REALTIME static void take_runs(struct isolated_instances *isolated,
                                     const struct isolated_piece *piece, size_t frames)
 {
@@ -456,7 +465,8 @@ HALO_REALTIME static void output(struct isolated_instances *isolated, uint32_t n
     take_runs(isolated, &piece, frames);
 }
 
-/* Those of a piece that is not posted count from the next one's first frame. */
+/* Keep the changes of a piece that is not posted. They take effect at the first frame of the next
+ * posted piece. */
 HALO_REALTIME static void keep_changes(struct isolated_instances *isolated,
                                        const struct plugin_change *changes, size_t count)
 {
@@ -470,9 +480,9 @@ HALO_REALTIME static void keep_changes(struct isolated_instances *isolated,
     }
 }
 
-/* Where both have a real-time priority, the step and the child take turns on the step's processor:
- * that one is awake, has the sound in its caches, and nothing more urgent to do. Unless both are
- * bound to it, the kernel parts them. */
+/* If both have a real-time priority, the step and the child run by turns on the step's CPU. This
+ * CPU is awake, has the sound in its caches, and has nothing more urgent to do. Both are bound to
+ * it, since the kernel would otherwise move one to another CPU. */
 
 HALO_REALTIME static int stay_here(const struct isolated_instances *isolated, cpu_set_t *allowed)
 {
@@ -486,7 +496,7 @@ HALO_REALTIME static int stay_here(const struct isolated_instances *isolated, cp
     return sched_setaffinity(0, sizeof here, &here) == 0 ? processor : -1;
 }
 
-/* To be run on `processor`. */
+/* Post a piece that the child runs on the CPU `processor`. */
 HALO_REALTIME static void post_piece(struct isolated_instances *isolated, const float *const *in,
                                      size_t frames, const struct plugin_change *changes,
                                      size_t count, int processor)
@@ -504,9 +514,9 @@ HALO_REALTIME static void post_piece(struct isolated_instances *isolated, const 
     isolated_post(isolated);
 }
 
-/* Whether to wait for the next piece: not while the child is behind, nor where others of the chain
- * took all the time, and after one that came too late, longer each time, so that a child that is
- * always too slow takes little of the step's time. */
+/* Whether to wait for the next piece. Not while the child is behind, and not if other stages took
+ * all the time. After a late piece, halo does not wait for some pieces, more each time, so that a
+ * child that is always too slow costs the step little time. */
 HALO_REALTIME static bool is_worth_waiting(struct isolated_instances *isolated, bool was_behind)
 {
     if (!isolated->instances.deadline)
@@ -527,7 +537,7 @@ HALO_REALTIME static void note_wait(struct isolated_instances *isolated, bool in
         isolated->rest = 2 * isolated->rest + 1;
 }
 
-/* False: the answer did not come in time, or never will. */
+/* Post a piece and wait for its answer. False: it did not come in time, or never will. */
 HALO_REALTIME static bool exchange_piece(struct isolated_instances *isolated,
                                          const float *const *in, float *const *out, size_t frames,
                                          const struct plugin_change *changes, size_t count)
@@ -568,9 +578,9 @@ HALO_REALTIME static void isolated_process(struct plugin_instances *instances,
 
 enum { SPIN_NS = 50000 };
 
-static const double ORDER_TIME = 3; /* multiple of the patience, for orders that may read files */
-static const double LIVE_PATIENCE = 1; /* seconds, at most */
-static const double LEAVE_TIME = 1;    /* seconds */
+static const double ORDER_TIME = 3;    /* factor for the patience with orders that may read files */
+static const double LIVE_PATIENCE = 1; /* most seconds for a block, live */
+static const double LEAVE_TIME = 1;    /* seconds to wait for the end of the child */
 
 /* ---- orders ---- */
 
@@ -583,7 +593,8 @@ static enum status report_end(struct isolated_instances *isolated, const char *v
                : STATUS_INTERRUPTED;
 }
 
-/* The text may be the plugin's own, so it bears its name. */
+/* Report the error in the child's answer. The plugin may have written the text, so its name goes
+ * before it. */
 static enum status report_answer(const struct isolated_instances *isolated)
 {
     const struct isolated_head *head = isolated->memory.head;
@@ -617,7 +628,7 @@ static void reset(struct plugin_instances *instances)
     struct isolated_instances *isolated = (struct isolated_instances *)instances;
     char none[1];
     const struct log_keeper before =
-        log_keep_in(none, sizeof none); /* instances->failure says why */
+        log_keep_in(none, sizeof none); /* the caller reads the reason from instances->failure */
     isolated->frames = 0;
     enum status status = do_order(isolated, ISOLATED_RESET, "reset", "while it was reset");
     (void)status;
@@ -626,14 +637,14 @@ static void reset(struct plugin_instances *instances)
     instances->late = 0;
 }
 
-/* By an order that does nothing. */
+/* Check that the child still answers, by an order that does nothing. */
 static enum status confirm(struct plugin_instances *instances)
 {
     return do_order((struct isolated_instances *)instances, ISOLATED_PIECE, "finish",
                     "at the end of the sound");
 }
 
-/* The child writes into its own folder only. */
+/* Save the state. The child writes into its own folder, and halo copies it from there. */
 static enum status save(struct plugin_instances *instances, const char *folder)
 {
     struct isolated_instances *isolated = (struct isolated_instances *)instances;
@@ -643,7 +654,7 @@ static enum status save(struct plugin_instances *instances, const char *folder)
         return fail(CAUSE_UNSUPPORTED, "cannot save into %.64s...: the path is too long", ours);
     memcpy(its, ours, sizeof ours);
     TRY(do_order(isolated, ISOLATED_SAVE, "save the state of", "while its state was saved"));
-    if (access(ours, F_OK) != 0) /* it has nothing to save */
+    if (access(ours, F_OK) != 0) /* the plugin has nothing to save */
         return STATUS_OK;
     return plugin_state_copy(ours, folder, &isolated->reads, instances->info->id);
 }
@@ -681,7 +692,7 @@ static const struct plugin_instances_kind isolated_kind = {
 
 /* ---- opening ---- */
 
-/* On a single one the child only runs while halo sleeps. */
+/* Whether there are several CPUs. On one, the child only runs while halo sleeps. */
 static bool has_processors(void)
 {
     cpu_set_t allowed;
@@ -724,7 +735,7 @@ static enum status open_child(struct isolated_instances *isolated,
     struct isolated_piece piece = isolated_begin(isolated, ISOLATED_OPEN);
     isolated_add_changes(isolated, &piece, changes, count);
     isolated_post(isolated);
-    isolated->given_up = true; /* unless it opens */
+    isolated->given_up = true; /* cleared if the opening succeeds */
     TRY(start_child(isolated, memory, settings));
     TRY(isolated_wait(isolated) ? report_answer(isolated) : report_end(isolated, "run"));
     isolated->given_up = false;

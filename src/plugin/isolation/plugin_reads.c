@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Not all of /etc and /proc: keys of the machine and other processes are there. */
+/* Paths of the system. Not all of /etc and /proc, where keys of the machine and other processes
+ * are. */
 static const char *const system_places[] = {
     "/usr",
     "/lib",
@@ -68,9 +69,9 @@ static const char *const home_places[] = {
     "~/.config/fontconfig",
     "~/.cache/fontconfig",
 };
-enum { DEPTH_MOST = 16, ENTRIES_MOST = 10000 }; /* of a state */
+enum { DEPTH_MOST = 16, ENTRIES_MOST = 10000 }; /* limits for a state */
 
-/* Lists of folders, separated by colons. */
+/* Environment variables with lists of folders, separated by colons. */
 static const char *const variables[] = {"LV2_PATH", "LADSPA_PATH", "CLAP_PATH", "LD_LIBRARY_PATH",
                                         "FONTCONFIG_PATH"};
 
@@ -100,7 +101,7 @@ static enum status add_variable(struct plugin_reads *reads, const char *name)
     return STATUS_OK;
 }
 
-/* The masks installed with this program, which are presets of halo.lv2 and halo.clap. */
+/* Add the masks installed with halo, which are presets of halo.lv2 and halo.clap. */
 static enum status add_masks(struct plugin_reads *reads)
 {
     char program[PATH_MAX], masks[PATH_MAX + 32];
@@ -120,7 +121,7 @@ static enum status add_all(struct plugin_reads *reads, char *const *named)
         TRY(add_path(reads, home_places[i], strlen(home_places[i])));
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         TRY(add_variable(reads, variables[i]));
-    if (cache_file_path(cache, "")) /* what halo.lv2 measured */
+    if (cache_file_path(cache, "")) /* measurements of halo.lv2 */
         TRY(add_path(reads, cache, strlen(cache)));
     TRY(add_masks(reads));
     for (; *named; named++)
@@ -167,7 +168,7 @@ bool plugin_reads_include(const struct plugin_reads *reads, const char *path)
 
 struct state_walk {
     const char *folder;
-    char real[PATH_MAX]; /* of the folder, without links */
+    char real[PATH_MAX]; /* path of the folder, without links */
     const struct plugin_reads *reads;
     enum status (*found)(void *context, const char *link, const char *target);
     void *context;
@@ -236,7 +237,7 @@ static const size_t BYTES_MOST = (size_t)1 << 30;
 struct state_copy {
     const struct plugin_reads *reads;
     const char *id;
-    size_t entries, bytes; /* so far */
+    size_t entries, bytes; /* entries and bytes copied so far */
 };
 
 static enum status fail_copy(const struct state_copy *copy, const char *name, struct flaw flaw)
@@ -244,7 +245,7 @@ static enum status fail_copy(const struct state_copy *copy, const char *name, st
     return fail(flaw.cause, "cannot save the state of %s: %s: %s", copy->id, name, flaw.text);
 }
 
-/* Returns 0, or -1 and errno. */
+/* Copy the bytes of a file. Returns 0, or -1 and errno. */
 static int copy_bytes(struct state_copy *copy, int from, int to)
 {
     char bytes[PIECE];
@@ -268,7 +269,7 @@ static enum status copy_file(struct state_copy *copy, int from, int to, const ch
     struct stat about;
     int out = -1, in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     int failed = in < 0 || fstat(in, &about) != 0;
-    if (!failed && !S_ISREG(about.st_mode)) { /* exchanged since */
+    if (!failed && !S_ISREG(about.st_mode)) { /* the file was replaced meanwhile */
         failed = true;
         errno = EINVAL;
     }
@@ -294,8 +295,8 @@ static bool path_of(int descriptor, char path[PATH_MAX])
     return length > 0;
 }
 
-/* The path of `target` from the folder `base`, both without links: relative where they share more
- * than the root, so that a chain can move together with its files. False: too long. */
+/* The path of `target` from the folder `base`, both without links. It is relative if they share
+ * more than the root, so that a chain can move together with its files. False: too long. */
 static bool relate(const char *target, const char *base, char path[PATH_MAX])
 {
     size_t shared = 0, up = 1, length = 0;
@@ -312,15 +313,15 @@ static bool relate(const char *target, const char *base, char path[PATH_MAX])
                                        target + shared + 1) < PATH_MAX - length;
 }
 
-/* Within the state's own folder. */
+/* Whether a link leads to a path within the state's folder. */
 static bool stays_below(const char *target)
 {
     return *target != '/' && strcmp(target, "..") != 0 && strncmp(target, "../", 3) != 0 &&
            !strstr(target, "/..");
 }
 
-/* What a link out of the state becomes in its new folder. False: it leads to nothing that the
- * plugin may read. */
+/* The new target of a link out of the state, seen from its new folder. False: the plugin may not
+ * read the target. */
 static bool lead_out(const struct state_copy *copy, int from, int to, const char *name,
                      char target[PATH_MAX])
 {
@@ -379,7 +380,7 @@ static enum status copy_entries(struct state_copy *copy, DIR *listing, int to, i
     return status;
 }
 
-/* Relative names in `from` and `to`, or paths. */
+/* Copy a folder. `name` is a path, or relative to the folders `from` and `to`. */
 static enum status copy_folder(struct state_copy *copy, int from, int to, const char *name,
                                int depth)
 {

@@ -31,10 +31,10 @@
 
 /* ---- files, by Landlock ---- */
 
-/* Declared here, since the headers of a system may be older than its kernel:
+/* halo declares the interface of Landlock, since headers may be older than the kernel:
  * https://docs.kernel.org/userspace-api/landlock.html */
 
-enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446 }; /* on all processors */
+enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446 }; /* on all architectures */
 enum { ASK_VERSION = 1, PATH_BENEATH = 1 };
 
 enum {
@@ -45,16 +45,16 @@ enum {
     MAKE_CHARACTER_DEVICE = 1 << 6,
     MAKE_BLOCK_DEVICE = 1 << 11,
     RIGHTS_OF_1 = (1 << 13) - 1,
-    REFER = 1 << 13,    /* version 2 */
-    TRUNCATE = 1 << 14, /* 3 */
-    IOCTL = 1 << 15,    /* 5 */
+    REFER = 1 << 13,    /* from version 2 of Landlock */
+    TRUNCATE = 1 << 14, /* from version 3 */
+    IOCTL = 1 << 15,    /* from version 5 */
 
     OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL,
     READ = READ_FILE | READ_FOLDER,
     OWN = (RIGHTS_OF_1 | REFER | TRUNCATE) & ~(EXECUTE | MAKE_CHARACTER_DEVICE | MAKE_BLOCK_DEVICE),
 
-    TCP = 3,   /* bind, connect: version 4 */
-    SCOPE = 3, /* abstract UNIX sockets, signals: version 6 */
+    TCP = 3,   /* bind, connect: from version 4 */
+    SCOPE = 3, /* abstract UNIX sockets, signals: from version 6 */
 };
 
 struct landlock_ruleset {
@@ -87,14 +87,15 @@ static struct landlock_ruleset ruleset_of(int version)
     return set;
 }
 
-/* Old kernels refuse fields that they do not know, even zeros behind the structure of their time.
+/* The size of the structure for a version. Old kernels refuse newer fields, even if these are zero.
  */
 static size_t size_for(int version)
 {
     return version >= 6 ? 24 : version >= 4 ? 16 : 8;
 }
 
-/* What is not there, or not for us to open, needs no rule. Returns 0, or -1 and errno. */
+/* Permit rights on a path. A path that is missing or that halo may not open needs no rule. Returns
+ * 0, or -1 and errno. */
 static int permit(int ruleset, const char *path, uint64_t rights)
 {
     struct stat about;
@@ -105,7 +106,7 @@ static int permit(int ruleset, const char *path, uint64_t rights)
     int failed = fstat(place, &about);
     if (!failed && !S_ISDIR(about.st_mode))
         rule.rights &= OF_FILES;
-    if (!failed && S_ISCHR(about.st_mode)) /* /dev/null and the like */
+    if (!failed && S_ISCHR(about.st_mode)) /* device files such as /dev/null */
         rule.rights |= WRITE_FILE;
     if (!failed)
         failed = (int)syscall(ADD_RULE, ruleset, PATH_BENEATH, &rule, 0);
@@ -115,7 +116,7 @@ static int permit(int ruleset, const char *path, uint64_t rights)
     return failed;
 }
 
-/* Returns 0, or -1 and errno. */
+/* Add the rules of a process and enter them. Returns 0, or -1 and errno. */
 static int restrict_files(int ruleset, uint64_t known, const char *folder,
                           const struct plugin_reads *reads)
 {
@@ -127,7 +128,7 @@ static int restrict_files(int ruleset, uint64_t known, const char *folder,
     return (int)syscall(RESTRICT_SELF, ruleset, 0);
 }
 
-/* Its parts. Errors are reported. */
+/* Enter SANDBOX_FILES. */
 static enum status sandbox_enter_files(const char *folder, const struct plugin_reads *reads)
 {
     int version = landlock_version();
@@ -137,7 +138,7 @@ static enum status sandbox_enter_files(const char *folder, const struct plugin_r
     int error = errno;
     if (ruleset >= 0)
         close(ruleset);
-    /* The kernel keeps the rule of a folder in /proc only as long as somebody has it open. */
+    /* The kernel drops the rule of a folder in /proc unless a process has the folder open. */
     int kept = failed ? -1 : open("/proc/self", O_PATH | O_CLOEXEC);
     (void)kept;
     return failed ? fail_errno(error, "cannot keep a plugin from files (Landlock)") : STATUS_OK;
@@ -147,7 +148,8 @@ static enum status sandbox_enter_files(const char *folder, const struct plugin_r
 
 #ifdef HALO_WITH_SECCOMP
 
-/* Calls that libseccomp may be too old to know have the same number on all processors. */
+/* A call by name. `number` is for calls that an old libseccomp does not know; it is the same on all
+ * architectures. */
 struct forbidden_call {
     const char *name;
     int number;
@@ -178,7 +180,7 @@ static const struct forbidden_call forbidden[] = {
     {"listen", 0},
     {"accept", 0},
     {"accept4", 0},
-    /* memory that does not count as the process's, or is shared with others */
+    /* memory that is shared or does not count for the process's limit */
     {"memfd_create", 0},
     {"memfd_secret", 447},
     {"shmget", 0},
@@ -194,7 +196,7 @@ static const struct forbidden_call forbidden[] = {
     {"semctl", 0},
     {"mq_open", 0},
     {"mq_unlink", 0},
-    /* what Landlock leaves free: whose a file is, who may use it, and when it was used */
+    /* calls that Landlock does not restrict: owner, permissions and times of files */
     {"chmod", 0},
     {"fchmod", 0},
     {"fchmodat", 0},
@@ -218,7 +220,7 @@ static const struct forbidden_call forbidden[] = {
     {"utimensat", 0},
     {"name_to_handle_at", 0},
     {"open_by_handle_at", 0},
-    /* what others do with their files */
+    /* watching the file accesses of other processes */
     {"inotify_init", 0},
     {"inotify_init1", 0},
     {"fanotify_init", 0},
@@ -276,7 +278,7 @@ static int number_of_call(const struct forbidden_call *call)
     return number == __NR_SCMP_ERROR && call->number ? call->number : number;
 }
 
-/* Negative: not a call of this processor. */
+/* Forbid all calls of the list. A negative number is a call that this architecture lacks. */
 static int forbid(scmp_filter_ctx filter)
 {
     int error = 0;
@@ -288,7 +290,7 @@ static int forbid(scmp_filter_ctx filter)
     return error;
 }
 
-/* The kernel looks at 32 bits of most arguments, whatever stands above them. */
+/* The kernel uses the low 32 bits of most arguments, so these rules ignore the high bits. */
 #define UNLESS(CALL, ARGUMENT, VALUE) {SCMP_SYS(CALL), {ARGUMENT, SCMP_CMP_NE, VALUE, 0}}
 #define IF_BITS(CALL, ARGUMENT, MASK, VALUE)                                                       \
     {                                                                                              \
@@ -311,14 +313,15 @@ static int forbid_cases(scmp_filter_ctx filter)
         UNLESS(tgkill, 0, self),
         UNLESS(rt_sigqueueinfo, 0, self),
         UNLESS(rt_tgsigqueueinfo, 0, self),
-        UNLESS(prlimit64, 0, 0), /* itself */
+        UNLESS(prlimit64, 0, 0), /* allowed for the process itself */
         UNLESS(setpriority, 0, PRIO_PROCESS),
-        UNLESS(personality, 0, UINT32_MAX), /* asks */
-        /* A pair of datagram sockets (SOCK_RAW is another word for them) could send to a name. */
+        UNLESS(personality, 0, UINT32_MAX), /* allowed to ask for the personality */
+        /* Forbidden, since a pair of datagram sockets (SOCK_RAW is the same) could send to named
+         * sockets. */
         UNLESS(socketpair, 0, AF_UNIX),
         IF_BITS(socketpair, 1, 0xf, SOCK_DGRAM),
         IF_BITS(socketpair, 1, 0xf, SOCK_RAW),
-        /* Signals sent by the kernel, and what is typed into a terminal. */
+        /* Forbidden: signals sent by the kernel, and typing into a terminal. */
         IF_BITS(fcntl, 1, UINT32_MAX, F_SETOWN),
         IF_BITS(fcntl, 1, UINT32_MAX, F_SETOWN_EX),
         IF_BITS(ioctl, 1, UINT32_MAX, TIOCSTI),
@@ -329,7 +332,7 @@ static int forbid_cases(scmp_filter_ctx filter)
     return error;
 }
 
-/* It cannot be looked into; without it the C library takes clone. */
+/* Forbid clone3, whose arguments a filter cannot check. The C library then uses clone. */
 static int forbid_clone3(scmp_filter_ctx filter)
 {
     enum { CLONE3 = 435 };
@@ -342,7 +345,7 @@ static bool sandbox_offers_calls(void)
     return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-/* While files can still be opened */
+/* Call while files can still be opened. */
 static enum status sandbox_prepare_calls(void)
 {
     return library_open(&seccomp_library);
@@ -352,9 +355,9 @@ static enum status sandbox_enter_calls(void)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     int error = filter ? 0 : -ENOMEM;
-    if (error == 0) /* calls of other processors, such as those of 32 bits */
+    if (error == 0) /* refuse calls of other architectures, such as 32-bit calls */
         error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
-    if (error == 0) /* a tree instead of a list */
+    if (error == 0) /* check calls by a tree, not by a list */
         error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (error == 0)
         error = forbid(filter);
@@ -424,7 +427,7 @@ enum status plugin_sandbox_parse_memory(void *options, const struct option_row *
     return STATUS_OK;
 }
 
-/* ---- in halo: what the kernel offers ---- */
+/* ---- in halo: parts that the kernel offers ---- */
 
 static int leave(void *unused)
 {
@@ -432,7 +435,8 @@ static int leave(void *unused)
     _exit(STATUS_OK);
 }
 
-/* By trying it: kernels, containers and security modules refuse them in many ways. */
+/* Whether namespaces can be entered. Found by trying, since kernels, containers and security
+ * modules refuse them in many ways. */
 static bool offers_processes(void)
 {
     static char stack[64 << 10] __attribute__((aligned(64)));
@@ -446,7 +450,7 @@ static const struct sandbox_row {
     const char *name;
     enum plugin_sandbox_part part;
     bool (*offers)(void);
-    const char *missing; /* what then is not contained */
+    const char *missing; /* name of the part in the kernel, and what plugins can do without it */
 } sandbox_rows[] = {
     {"files", SANDBOX_FILES, sandbox_offers_files,
      "Landlock, so they can read and write all files that you can"},
@@ -468,7 +472,7 @@ static void find_offered(void)
             note("plugins run without %s: not offered by this system", sandbox_rows[i].missing);
 }
 
-/* A sanitizer reserves terabytes, and traces the process that it is in. */
+/* No sandbox with a sanitizer, which reserves terabytes and traces its process. */
 #ifdef HALO_SANITIZED
 static const bool is_possible = false;
 #else
@@ -522,7 +526,7 @@ enum status plugin_sandbox_admit(struct plugin_sandbox_pass *pass)
     return status;
 }
 
-/* The supervisor removes it, unless it was killed itself. */
+/* The supervisor has removed the folder, unless it was killed. */
 void plugin_sandbox_release(struct plugin_sandbox_pass *pass)
 {
     if (pass->folder && access(pass->folder, F_OK) == 0 && hidden_remove_folder(pass->folder) != 0)
@@ -555,9 +559,9 @@ static void limit(__rlimit_resource_t what, rlim_t most)
     setrlimit(what, &(const struct rlimit){most, most});
 }
 
-/* What root may do without limits stays allowed without capabilities: a priority below that which
- * the process was started with, and to lock its memory. A thread that does not sleep for long with
- * such a priority ends the process, before the rest of the machine waits for it. */
+/* Allow a process without capabilities what root could do: a real-time priority below the one that
+ * it was started with, and locked memory. If a thread with such a priority does not sleep for long,
+ * the process is ended, before the rest of the machine has to wait. */
 static void limit_priority(const struct plugin_sandbox *sandbox)
 {
     enum { AWAKE_US = 1000000 };
@@ -569,27 +573,28 @@ static void limit_priority(const struct plugin_sandbox *sandbox)
         setrlimit(RLIMIT_MEMLOCK, &(const struct rlimit){sandbox->memory, sandbox->memory});
 }
 
-/* Memory: all that it alone can write to, so that mere reservations do not count. The supervisor
- * watches the rest. */
+/* Limit the memory that only the process can write to; mere reservations do not count. The
+ * supervisor watches the rest. */
 static void set_limits(const struct plugin_sandbox *sandbox)
 {
     enum { FILES_MOST = 1024, PROCESSES_MOST = SUPERVISOR_THREADS };
     limit(RLIMIT_DATA, sandbox->memory);
     limit(RLIMIT_NOFILE, FILES_MOST);
     limit(RLIMIT_FSIZE, GIBIBYTE);
-    if (sandbox->parts & SANDBOX_PROCESSES) /* else those of the user count */
+    if (sandbox->parts & SANDBOX_PROCESSES) /* otherwise all threads of the user would count */
         limit(RLIMIT_NPROC, PROCESSES_MOST);
-    signal(SIGXFSZ, SIG_IGN); /* such a write fails */
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit then fails */
 }
 
-/* A library of windows that finds no display would end the process. */
+/* A GUI library that finds no display would end the process. */
 void plugin_sandbox_hide_display(void)
 {
     if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))
         setenv("QT_QPA_PLATFORM", "offscreen", 0);
 }
 
-/* There is no display in the sandbox, and nobody to talk to. */
+/* Set TMPDIR to the process's own folder, and remove variables of displays and sockets, which
+ * cannot be reached. */
 static void set_environment(const struct plugin_sandbox *sandbox)
 {
     static const char *const useless[] = {"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",

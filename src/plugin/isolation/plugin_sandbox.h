@@ -1,19 +1,20 @@
 /* The sandbox of the processes in which plugins run (plugin-instances and plugin-scanner).
  *
- * Halo finds out once what the kernel offers, tells once what is missing, and hands each process
- * one word that says what to enter. The process enters it before it reads anything of a plugin:
+ * halo finds out once which parts the kernel offers, and prints once which are missing. Each
+ * process gets one word that names its parts. The process enters the sandbox before it reads
+ * anything of a plugin:
  *
  *   halo -> supervisor (plugin_supervisor.h) -> the process with the plugin's code
  *
- *   SANDBOX_FILES      Landlock: it reads what plugin_reads.h lists and writes a folder of its own,
+ *   SANDBOX_FILES      Landlock: it reads paths of plugin_reads.h and writes a folder of its own,
  *                      which is its TMPDIR; no TCP, no signals to other processes
  *   SANDBOX_CALLS      seccomp: no sockets, no other programs or processes, no memory of others,
  *                      and nothing that changes the system. Such a call fails with EPERM
  *   SANDBOX_PROCESSES  its own namespaces of users and processes: it sees no other process, has no
  *                      capabilities, and all that it starts ends with it
  *
- * With any of them come limits: memory, threads, open files, file size, no core files.
- * Threads: the settings are made by the main thread before the first process is started.
+ * Any part also sets limits: memory, threads, open files, file size, no core files. Threads: the
+ * main thread sets the options before the first process is started.
  */
 #ifndef HALO_PLUGIN_SANDBOX_H
 #define HALO_PLUGIN_SANDBOX_H
@@ -28,7 +29,7 @@ enum plugin_sandbox_part { SANDBOX_FILES = 1, SANDBOX_CALLS = 2, SANDBOX_PROCESS
 
 /* ---- in halo ---- */
 
-/* --no-sandbox and --plugin-memory SIZE, for the tables of commands; they hold for the whole run.
+/* Parsers of --no-sandbox and --plugin-memory SIZE, for option tables. Both hold for the whole run.
  */
 MUST_CHECK enum status plugin_sandbox_parse_off(void *options, const struct option_row *row,
                                                 const char *value);
@@ -46,17 +47,18 @@ MUST_CHECK enum status plugin_sandbox_parse_memory(void *options, const struct o
  * parts the kernel does not offer. */
 unsigned plugin_sandbox_parts(void);
 
-/* By --no-sandbox. */
+/* Whether --no-sandbox was given. */
 bool plugin_sandbox_is_off(void);
 
-/* "files", "calls" or "processes"; NULL past the last. *part: its bit. */
+/* The name of a part: "files", "calls" or "processes"; NULL past the last. *part: bit of the part.
+ */
 const char *plugin_sandbox_part_name(size_t index, unsigned *part);
 
-/* The word for one process, and the folder that is its own. Call plugin_sandbox_release after its
- * end. Errors: the folder cannot be made, memory. */
+/* Make the word and the folder for one process. Call plugin_sandbox_release after its end. Errors:
+ * the folder cannot be made, memory. */
 struct plugin_sandbox_pass {
-    char *word;   /* for the child's command line; NULL: none */
-    char *folder; /* within `word` */
+    char *word;   /* argument for the child's command line; NULL: none */
+    char *folder; /* path of the process's own folder; points into `word` */
 };
 MUST_CHECK enum status plugin_sandbox_admit(struct plugin_sandbox_pass *pass);
 void plugin_sandbox_release(struct plugin_sandbox_pass *pass);
@@ -67,19 +69,19 @@ struct plugin_sandbox {
     pid_t parent;
     unsigned parts;
     uint64_t memory;    /* bytes; 0: unlimited */
-    const char *folder; /* its own, writable */
+    const char *folder; /* folder of the process, which it may write */
 };
 
-/* Read the word; `folder` points into it. False: it is none. */
+/* Parse the word; `folder` then points into it. False: the word is not valid. */
 MUST_CHECK bool plugin_sandbox_read(const char *word, struct plugin_sandbox *sandbox);
 
-/* Enter it: the caller continues in a new process, while its own becomes the supervisor and never
- * returns. Before any other thread runs. `named`: files and folders the user named, NULL at the
- * end. Errors: a part could not be entered; nothing of a plugin may run then. */
+/* Enter the sandbox. The call returns in a new process; the calling process becomes the supervisor
+ * and never returns. Call before any other thread runs. `named`: files and folders that the user
+ * named, NULL at the end. Errors: a part could not be entered; then no code of a plugin may run. */
 MUST_CHECK enum status plugin_sandbox_enter(const struct plugin_sandbox *sandbox,
                                             char *const *named);
 
-/* For this process: let Qt do without a display where there is none. Before threads run. */
+/* If there is no display, let Qt in this process work without one. Call before threads run. */
 void plugin_sandbox_hide_display(void);
 
 #endif

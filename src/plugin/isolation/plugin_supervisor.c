@@ -24,8 +24,9 @@
 #include <unistd.h>
 
 enum {
-    SUPERVISOR_END = SIGUSR1, /* other signals to end do not concern it: they are halo's */
-    /* Exit codes that report a limit; a plugin's own are never these. */
+    SUPERVISOR_END = SIGUSR1, /* the supervisor ignores other signals to end, which are for halo */
+    /* Exit codes that report an exceeded limit. A plugin's own exit codes are changed if they equal
+     * these. */
     SUPERVISOR_MEMORY_USED = 120,
     SUPERVISOR_THREADS_USED = 121,
 };
@@ -35,8 +36,8 @@ enum { LOOK_MS = 100, ORPHANS_TIME = 5 /* seconds */ };
 struct supervisor {
     const struct plugin_sandbox *sandbox;
     sigset_t signals;
-    int lifeline[2]; /* a pipe: the supervisor has the end to write, and lives while it is open */
-    pid_t first;     /* process of the namespace; 0: there is none */
+    int lifeline[2]; /* pipe whose write end the supervisor has: it lives while the pipe is open */
+    pid_t first;     /* first process of the namespace; 0: no namespace */
     pid_t child;     /* the plugin's process */
 };
 
@@ -51,7 +52,7 @@ static bool write_text(const char *path, const char *text)
     return written;
 }
 
-/* The user keeps name and files in it. */
+/* Enter new namespaces. The user keeps name and files in them. */
 static bool enter_namespaces(void)
 {
     char users[64], groups[64];
@@ -64,7 +65,7 @@ static bool enter_namespaces(void)
 
 /* ---- the processes below ---- */
 
-/* Die with the supervisor, also if it has died by now. */
+/* Let this process end when the supervisor ends, or now if it has ended. */
 static void tie_to_supervisor(const struct supervisor *supervisor)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -82,7 +83,8 @@ void supervisor_drop_capabilities(void)
     syscall(SYS_capset, &header, none);
 }
 
-/* The first process of a namespace takes over orphans, and cannot end by what they send. */
+/* Start the first process of a namespace. It takes over orphans, and signals from the namespace do
+ * not end it. */
 static pid_t start_first(const struct supervisor *supervisor)
 {
     pid_t process = fork();
@@ -99,7 +101,8 @@ static pid_t start_first(const struct supervisor *supervisor)
 /* ---- watching ---- */
 
 struct consumption {
-    unsigned long long memory; /* bytes that it has written to; maps of files do not count */
+    /* bytes that the process has written to; mapped files do not count */
+    unsigned long long memory;
     unsigned long long threads;
 };
 
@@ -123,7 +126,7 @@ static struct consumption consumption_of(pid_t process)
     return used;
 }
 
-/* 0, or the exit code that says what it used too much of. */
+/* The exit code for an exceeded limit, or 0. */
 static int excess_of(const struct supervisor *supervisor)
 {
     if (supervisor->sandbox->memory == 0)
@@ -134,7 +137,7 @@ static int excess_of(const struct supervisor *supervisor)
     return used.threads > SUPERVISOR_THREADS ? SUPERVISOR_THREADS_USED : 0;
 }
 
-/* True, and its status, once the plugin's process has ended. */
+/* Whether the plugin's process has ended; if so, sets *status. */
 static bool reap(const struct supervisor *supervisor, int *status)
 {
     int one;
@@ -147,7 +150,7 @@ static bool reap(const struct supervisor *supervisor, int *status)
     return ended;
 }
 
-/* Until there is a reason to end; returns the status to end with. */
+/* Watch until there is a reason to end. Returns the status to end with. */
 static int watch_over(const struct supervisor *supervisor)
 {
     const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
@@ -187,7 +190,8 @@ static void kill_children(void)
         closedir(listing);
 }
 
-/* What a child had started becomes the supervisor's own when the child ends, and so on. */
+/* End all processes below. When a child ends, its children become children of the supervisor, so
+ * this repeats. */
 static void end_all(const struct supervisor *supervisor)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
@@ -221,20 +225,21 @@ static _Noreturn void end_as(int status)
 static _Noreturn void supervise(struct supervisor *supervisor)
 {
     unsigned line = (unsigned)supervisor->lifeline[1];
-    sched_setscheduler(0, SCHED_OTHER, &(const struct sched_param){0}); /* only sound is urgent */
+    /* ordinary priority: only sound is urgent */
+    sched_setscheduler(0, SCHED_OTHER, &(const struct sched_param){0});
     if (line > 0)
         close_range(0, line - 1, 0);
     close_range(line + 1, UINT_MAX, 0);
     int status = watch_over(supervisor);
     end_all(supervisor);
     int failed = hidden_remove_folder(supervisor->sandbox->folder);
-    (void)failed; /* halo tries again */
+    (void)failed; /* if this fails, halo tries again */
     end_as(status);
 }
 
 /* ---- the beginning ---- */
 
-/* Signals that end halo are not for the processes of its plugins. */
+/* Set up signals and descriptors. Signals that end halo must not reach processes of plugins. */
 static void settle_supervisor(struct supervisor *supervisor)
 {
     const struct rlimit no_core = {0};

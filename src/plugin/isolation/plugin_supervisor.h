@@ -1,13 +1,15 @@
-/* The process between halo and one that runs plugins: it ends all that a plugin has started.
+/* The supervisor: a process between halo and a process that runs plugins. It ends all processes
+ * that a plugin has started.
  *
  *   halo
  *     supervisor           reads nothing of plugins; removes the folder of the sandbox
- *       first process      of the namespace, where there is one: its end is that of all in it
- *       the plugin's process, and what that starts
+ *       first process      of the namespace, if there is one: when it ends, all in it end
+ *       the plugin's process, and all processes that it starts
  *
- * It ends as the plugin's process does: with its exit code or its signal. When halo ends, in
- * whatever way, or sends SUPERVISOR_END, it kills everything and ends. A plugin whose memory or
- * threads exceed the limits is killed. Threads: called while the process has only one.
+ * The supervisor ends with the exit code or the signal of the plugin's process. If halo ends in any
+ * way, or sends SUPERVISOR_END, the supervisor kills all processes below it and ends. It kills a
+ * plugin that exceeds the limit of memory or threads. Threads: call these functions while the
+ * process has only one thread.
  */
 #ifndef HALO_PLUGIN_SUPERVISOR_H
 #define HALO_PLUGIN_SUPERVISOR_H
@@ -16,23 +18,27 @@
 
 enum { SUPERVISOR_THREADS = 1024 };
 
-/* The program to start as a child: this one, or that in the variable HALO_PROGRAM (for tests). */
+/* Path of the program to start as a child: this program, or the path in the variable HALO_PROGRAM
+ * (for tests). */
 const char *own_program(void);
 
-/* In halo: start it, in a session of its own, with signals as in a program just started, and with
- * these as its descriptors from 0 on, and no others; -1: /dev/null. Returns 0 or an errno. */
+/* In halo: start own_program() in a session of its own, with default signals. `descriptors` become
+ * the child's descriptors from 0 on, -1 is /dev/null, and it gets no others. Returns 0 or an errno.
+ */
 int supervisor_spawn(char *const *arguments, const int *descriptors, int count, pid_t *process);
 
-/* Returns in the new process; errors also in the first one. */
+/* Become a supervisor: returns in a new process below it. After an error it may also return in the
+ * first process. */
 MUST_CHECK enum status supervisor_start(const struct plugin_sandbox *sandbox);
 
-/* Also root's, of this process. */
+/* Drop all capabilities of this process, also if it runs as root. */
 void supervisor_drop_capabilities(void);
 
-/* In halo: which limit an exit code tells of, or NULL. */
+/* In halo: a text about the limit that made a supervisor end with this exit code. NULL: no limit
+ * did. */
 const char *supervisor_excess(int exit_code);
 
-/* In halo: end a supervisor and all below it. It ends soon after: waitpid(). */
+/* In halo: tell a supervisor to end, with all processes below it. Wait for its end by waitpid(). */
 void supervisor_end(pid_t supervisor);
 
 #endif

@@ -1,13 +1,13 @@
-/* tmpfile() and tmpfile64() in place of the C library's, which take /tmp whatever TMPDIR says: in the
- * sandbox there is only TMPDIR to write to, and lilv takes such a file for a manifest that a bundle
- * computes. The program exports them, so that libraries find them first. */
+/* Replaces tmpfile() and tmpfile64() of the C library, which use /tmp and ignore TMPDIR. In the
+ * sandbox only TMPDIR can be written, and lilv needs a temporary file for a manifest that a bundle
+ * computes. The program exports both, so that libraries find them first. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* -1 and errno: none could be made there. */
+/* Create a file without a name in a folder. -1 and errno: failed. */
 static int open_nameless(const char *folder)
 {
     char *path;
@@ -27,7 +27,7 @@ static FILE *temporary_stream(void)
     const char *folder = getenv("TMPDIR");
     int file = folder && *folder ? open_nameless(folder) : -1;
     if (file < 0)
-        file = open_nameless(P_tmpdir); /* in the sandbox, this is refused */
+        file = open_nameless(P_tmpdir); /* the sandbox refuses this */
     FILE *stream = file >= 0 ? fdopen(file, "w+") : NULL;
     if (file >= 0 && !stream)
         close(file);
@@ -39,7 +39,7 @@ __attribute__((visibility("default"))) FILE *tmpfile(void)
     return temporary_stream();
 }
 
-/* What libraries call that were built for files of more than 2 GiB. */
+/* Libraries built for files of more than 2 GiB call this instead of tmpfile(). */
 __attribute__((visibility("default"))) FILE *tmpfile64(void)
 {
     return temporary_stream();

@@ -44,7 +44,7 @@ static bool ends_in_suffix(const char *name)
     return length >= sizeof suffix && strcmp(name + length + 1 - sizeof suffix, suffix) == 0;
 }
 
-/* The path of the first library of this name, for the caller to free(); NULL: none. */
+/* The path of the first library with this name, which the caller frees. NULL: none. */
 static char *look_for(const char *name)
 {
     char *path = NULL;
@@ -83,7 +83,7 @@ static enum status plugin_ladspa_libraries(const struct plugin_found *found)
     return status;
 }
 
-/* Without folder and suffix; NULL: memory. */
+/* The name of a library without folder and suffix. NULL: memory. */
 static char *bare_name(const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -110,7 +110,7 @@ static enum status refuse(const char *name)
     return status;
 }
 
-/* Where the library of this name or path is, for the caller to free(); NULL: nowhere. */
+/* The path of the library with this name or path, which the caller frees. NULL: there is none. */
 static char *path_of(const char *name)
 {
     char *path;
@@ -126,7 +126,7 @@ static char *path_of(const char *name)
     return NULL;
 }
 
-/* The path of "amp_1181", "amp_1181.so" or a path (with a "/"). */
+/* Find the library "amp_1181", "amp_1181.so", or a path (with a "/"). */
 static enum status plugin_ladspa_library_find(const char *name, char **path)
 {
     *path = path_of(name);
@@ -136,8 +136,8 @@ static enum status plugin_ladspa_library_find(const char *name, char **path)
                              : refuse(name);
 }
 
-/* The name that finds this path again: without folder and ".so" if it is in the search path, else
- * the path. */
+/* The shortest name that finds this path: without folder and ".so" if it is in the search path,
+ * else the path. */
 static enum status plugin_ladspa_library_name(const char *path, char **name)
 {
     *name = bare_name(path);
@@ -202,7 +202,8 @@ static enum status plugin_ladspa_id_split(const char *id, char **library, const 
     return is_there(*library) ? STATUS_OK : cut(id, first, library, label);
 }
 
-/* With backslashes: the first colon without one ends the library. */
+/* Make an id. Colons in the library's name get a backslash, since the first plain colon ends the
+ * name. */
 static enum status plugin_ladspa_id_make(const char *path, const char *label, char **id)
 {
     char *name, *text = NULL;
@@ -221,14 +222,14 @@ static enum status plugin_ladspa_id_make(const char *path, const char *label, ch
     return written ? STATUS_OK : fail_memory("a plugin");
 }
 
-/* The label in an id of plugin_ladspa_id_make. */
+/* The label in an id that plugin_ladspa_id_make() made. */
 static const char *plugin_ladspa_id_label(const char *id)
 {
     const char *end = colon_in(id);
     return *end ? end + 1 : end;
 }
 
-/* Runs code of the library. */
+/* Load a library, which runs its code. */
 static enum status plugin_ladspa_library_open(const char *path,
                                               struct plugin_ladspa_library *library)
 {
@@ -250,7 +251,7 @@ static enum status plugin_ladspa_library_open(const char *path,
     return STATUS_OK;
 }
 
-/* Also of zeros */
+/* A zeroed struct is allowed. */
 static void plugin_ladspa_library_close(struct plugin_ladspa_library *library)
 {
     if (library->handle)
@@ -258,7 +259,7 @@ static void plugin_ladspa_library_close(struct plugin_ladspa_library *library)
     free(library->path);
 }
 
-/* The descriptor of that index; NULL past the last. */
+/* The descriptor with this index; NULL past the last. */
 static const LADSPA_Descriptor *
 plugin_ladspa_library_at(const struct plugin_ladspa_library *library, unsigned long index)
 {
@@ -304,7 +305,7 @@ static enum status plugin_ladspa_library_label(const struct plugin_ladspa_librar
 
 /* ---- units ---- */
 
-/* "dB" of "Gain [dB]"; NULL: no known unit. */
+/* Get the unit of a port's name: "dB" of "Gain [dB]". *unit NULL: no known unit. */
 static enum status name_unit(const char *name, char **unit)
 {
     struct name_span inner;
@@ -317,7 +318,7 @@ static enum status name_unit(const char *name, char **unit)
 
 /* ---- points ---- */
 
-/* "1 = sine", up to the comma. */
+/* Parse an item of a list in brackets, such as "1 = sine". */
 static bool read_point(struct name_span item, float *value, struct name_span *label)
 {
     char *end;
@@ -344,7 +345,7 @@ static enum status add_point(struct plugin_port *port, float value, struct name_
     return STATUS_OK;
 }
 
-/* Those of "0 = sine, 1 = square" that lie in the range of the port. */
+/* Take the points of a list such as "0 = sine, 1 = square" that are in the range of the port. */
 static enum status parse_points(struct plugin_port *port, struct name_span list)
 {
     for (const char *at = list.text, *end = at + list.length; at < end;) {
@@ -373,7 +374,8 @@ static void set_bounds(const LADSPA_PortRangeHint *hint, struct plugin_port *por
         port->minimum = -INFINITY;
         port->maximum = INFINITY;
     }
-    /* Bounds of integers lie slightly outside; multiples of the rate are not known yet. */
+    /* Bounds of integers may lie slightly beyond the integer. Multiples of the rate are not
+     * rounded, as the rate is unknown here. */
     if (port->is_integer && !port->counts_in_rate &&
         ceilf(port->minimum) <= floorf(port->maximum)) {
         port->minimum = ceilf(port->minimum);
@@ -381,8 +383,8 @@ static void set_bounds(const LADSPA_PortRangeHint *hint, struct plugin_port *por
     }
 }
 
-/* Low, middle and high as ladspa.h defines them; without a bound or its logarithm the nearest
- * value. */
+/* The defaults low, middle and high as ladspa.h defines them. If a bound is infinite or has no
+ * logarithm, the nearest value. */
 static float between(const struct plugin_port *port, float share)
 {
     float low = port->minimum, high = port->maximum;
@@ -418,7 +420,8 @@ static void set_initial(LADSPA_PortRangeHintDescriptor hints, struct plugin_port
             port->initial = values[i].value;
             return;
         }
-    /* Without a hint: the middle of the range; of a half-open range the value nearest 0. */
+    /* Without a hint the default is the middle of the range, or the value nearest 0 if a bound is
+     * infinite. */
     port->initial = isfinite(port->minimum) && isfinite(port->maximum)
                         ? between(port, 0.5F)
                         : fmaxf(port->minimum, fminf(port->maximum, 0));
@@ -549,7 +552,7 @@ static enum status describe_in(const struct plugin_ladspa_library *library, cons
     return fill(descriptor, info);
 }
 
-/* Without a label the error lists those of the library. */
+/* Describe a plugin. If the id has no label, the error lists the labels of the library. */
 static enum status describe(const char *id, struct plugin_info **result)
 {
     const char *label = "";
@@ -604,7 +607,7 @@ struct ladspa_instance {
     LADSPA_Handle handle;
     bool is_active;
     uint32_t rate;
-    const float **in_data; /* by input: where it is connected; NULL: nowhere yet */
+    const float **in_data; /* buffer that each input is connected to; NULL: none yet */
     float **out_data;
 };
 
@@ -632,8 +635,8 @@ HALO_REALTIME static void activate(struct ladspa_instance *instance)
     instance->is_active = true;
 }
 
-/* Activated with the first block or reset, since some plugins size their buffers by the values of
- * their controls at that time. */
+/* The first block or reset activates the plugin, since some plugins size their buffers by the
+ * values of their controls at activation. */
 HALO_REALTIME static void instance_process(struct plugin *plugin, const float *const *in,
                                            float *const *out, size_t frames)
 {
@@ -707,7 +710,8 @@ static enum status build(struct ladspa_instance *instance)
     TRY(plugin_ladspa_library_open(info->file, &instance->library));
     TRY(plugin_ladspa_library_label(&instance->library, plugin_ladspa_id_label(info->id),
                                     &instance->descriptor));
-    if (instance->descriptor->PortCount != info->port_count) /* since it was described */
+    /* the library changed since it was described */
+    if (instance->descriptor->PortCount != info->port_count)
         return fail(CAUSE_OTHER, "cannot run %s: %s has changed", info->id, info->file);
     instance->handle = instance->descriptor->instantiate(instance->descriptor, instance->rate);
     if (!instance->handle)

@@ -1,7 +1,7 @@
 /* LADSPA libraries and their ports.
  *
  * Search path: LADSPA_PATH, else /usr/local/lib/ladspa, /usr/lib/ladspa and the library folders of
- * the system. A library hides those of the same name in later folders.
+ * the system. A library hides libraries of the same name in later folders.
  */
 #ifndef HALO_PLUGIN_LADSPA_H
 #define HALO_PLUGIN_LADSPA_H

@@ -22,7 +22,7 @@ static void lv2_world_load(LilvWorld *world, const char *bundle)
     free(folder);
 }
 
-/* ---- by name ---- */
+/* ---- bundles by name ---- */
 
 static enum status list_one(void *context, const char *bundle)
 {
@@ -50,7 +50,7 @@ static enum status lv2_bundles_list(const struct plugin_found *found)
     return status;
 }
 
-/* ---- what one contains ---- */
+/* ---- contents of a bundle ---- */
 
 static LilvNodes *things(LilvWorld *world, const char *type)
 {
@@ -69,7 +69,7 @@ static bool has_things(LilvWorld *world, const char *type)
     return has;
 }
 
-/* Unless it is there. */
+/* Add a text to a list unless the list has it. */
 static enum status add_text(char ***texts, size_t *count, const char *text)
 {
     for (size_t i = 0; i < *count; i++)
@@ -131,7 +131,8 @@ static enum status lv2_bundles_contents(const char *holder, bool computes,
     lilv_world_set_option(world, LILV_OPTION_DYN_MANIFEST, option);
     lilv_node_free(option);
     lv2_world_load(world, holder);
-    /* What it says of terms is read now, so that it can spoil no other bundle later. */
+    /* Read the terms that the bundle defines now, so that they cannot affect other bundles later.
+     */
     lilv_world_load_specifications(world);
     lilv_world_load_plugin_classes(world);
     contents->is_base = has_things(world, LV2_CORE__Specification) ||
@@ -154,7 +155,8 @@ struct known_node {
 static LilvWorld *the_world;
 static void *nodes; /* tsearch's tree of struct known_node, by URI */
 
-enum { LILV_BYTES = 1 << 24 }; /* 5 MB for 150 bundles, as measured */
+/* memory that must be free for lilv; measured: 5 MB for 150 bundles */
+enum { LILV_BYTES = 1 << 24 };
 
 static char **used; /* bundles that the world has read */
 static size_t used_count;
@@ -238,10 +240,11 @@ const LilvNode *lv2_world_node(const char *uri)
     struct known_node *known = malloc(sizeof *known);
     LilvNode *node = lilv_new_uri(the_world, uri);
     if (!node)
-        abort(); /* as lilv itself does without memory */
+        abort(); /* lilv itself aborts without memory */
     if (known)
         *known = (struct known_node){.uri = lilv_node_as_uri(node), .node = node};
-    if (!known || !tsearch(known, &nodes, by_uri)) /* it works, but is not found again */
+    /* without memory for the cache, the node is valid but not found again */
+    if (!known || !tsearch(known, &nodes, by_uri))
         free(known);
     return node;
 }
@@ -277,7 +280,8 @@ enum status lv2_world_find(const char *uri, const LilvPlugin **plugin)
 
 enum { DESCRIPTORS_MOST = 10000 };
 
-/* A library with lv2_lib_descriptor, which takes the bundle and features, is left to lilv. */
+/* Look for the plugin in its library. Libraries with lv2_lib_descriptor need bundle and features:
+ * lilv looks there. */
 static enum status look_into(void *handle, const char *path, const char *uri)
 {
     if (dlsym(handle, "lv2_lib_descriptor"))

@@ -1,5 +1,5 @@
-/* The LV2 host: what its files share. Threads: the control thread, except what is marked
- * real-time. Functions that return enum status fail when memory runs out, and as stated. */
+/* The LV2 host: declarations that its files share. Threads: the control thread, except functions
+ * marked real-time. Functions that return enum status fail if memory runs out, and as stated. */
 #ifndef HALO_PLUGIN_LV2_H
 #define HALO_PLUGIN_LV2_H
 
@@ -15,75 +15,78 @@
 
 /* ---- plugin_lv2.c: the plugins of the bundles in use, one world for the process ---- */
 
-/* Made on first use, without a bundle. */
+/* The world, created by the first call without any bundle. */
 MUST_CHECK enum status lv2_world_get(LilvWorld **world);
 
 /* Errors: no bundle in use has a plugin with that URI. */
 MUST_CHECK enum status lv2_world_find(const char *uri, const LilvPlugin **plugin);
 
-/* The node of a URI, cached for the life of the process. The world is loaded. */
+/* The node of a URI, cached for the life of the process. Call lv2_world_get() before. */
 const LilvNode *lv2_world_node(const char *uri);
 
 /* Whether any bundle states (subject, predicate, object); NULL: any object. */
 bool lv2_world_says(const LilvNode *subject, const char *predicate, const char *object);
 
-/* The text of `node`, for the caller to free(); NULL where it is NULL or memory runs out. Frees the
- * node. */
+/* The text of `node`, which the caller frees. Frees the node. NULL: `node` is NULL, or memory ran
+ * out. */
 char *lv2_world_text(LilvNode *node);
 
 /* ---- plugin_lv2_describe.c: a plugin of a bundle as a struct plugin_info ---- */
 
 MUST_CHECK enum status lv2_describe(const char *uri, struct plugin_info **info);
 
-/* ---- plugin_lv2_worker.c: what run() of a plugin postpones, such as loading a file ----
+/* ---- plugin_lv2_worker.c: work that a plugin's run() postpones, such as loading a file ----
  *
  * Requests and responses pass through rings, in order. A worker with a thread polls for requests,
- * so that the step makes no system call; without one, lv2_worker_respond does the work. */
+ * so that the step makes no system call. Without a thread, lv2_worker_respond does the work. */
 
 struct lv2_worker;
 
-/* Before the plugin is instantiated, since that asks for the feature. */
+/* Call before the plugin is instantiated, since instantiate() needs lv2_worker_feature(). */
 MUST_CHECK enum status lv2_worker_create(struct lv2_worker **worker);
 
-/* Its schedule_work is real-time. Valid until lv2_worker_destroy. */
+/* The feature for the plugin; its schedule_work is real-time. Valid until lv2_worker_destroy. */
 LV2_Worker_Schedule *lv2_worker_feature(struct lv2_worker *worker);
 
-/* Serve this instance from now on; whether it has the extension. */
+/* Serve this instance from now on. lv2_worker_serves: whether the instance has the worker
+ * extension. */
 void lv2_worker_serve(struct lv2_worker *worker, LilvInstance *instance);
 bool lv2_worker_serves(const struct lv2_worker *worker);
 
 /* Start a thread, unless the plugin has no work. Errors: no thread. */
 MUST_CHECK enum status lv2_worker_start(struct lv2_worker *worker);
 
-/* After run(), in its thread: do the work where there is no thread, deliver the responses, end the
- * run. Returns whether anything happened. Real-time with a thread. */
+/* Call after run(), on the thread of run(). If the worker has no thread, does the work; then
+ * delivers the responses and calls end_run(). Returns whether anything happened. Real-time if the
+ * worker has a thread. */
 bool lv2_worker_respond(struct lv2_worker *worker);
 
-/* Between these the thread is idle and lv2_worker_respond does all work: for calls that must not
- * run in parallel to it. The step does not run meanwhile. */
+/* Between pause and resume the worker's thread is idle and lv2_worker_respond does all work. For
+ * calls of the plugin that must not run in parallel to work. The step does not run meanwhile. */
 void lv2_worker_pause(struct lv2_worker *worker);
 void lv2_worker_resume(struct lv2_worker *worker);
 
-/* Drop all requests and responses: before another instance is served. Paused. */
+/* Drop all requests and responses, before another instance is served. The worker is paused. */
 void lv2_worker_forget(struct lv2_worker *worker);
 
-/* End the thread after its current request: before the instance is freed. */
+/* End the thread after its current request. Call before the instance is freed. */
 void lv2_worker_stop(struct lv2_worker *worker);
 void lv2_worker_destroy(struct lv2_worker *worker);
 
-/* ---- plugin_lv2_features.c: what halo offers to an instance ---- */
+/* ---- plugin_lv2_features.c: features that halo offers to an instance ---- */
 
-/* Numbers for URIs, from 1, the same for all plugins of the process; never removed. 0: no memory.
- * Threads: any, under a lock; plugins that honour hardRTCapable do not map URIs in run(). */
+/* Map URIs to numbers from 1 on, and back. All plugins of the process share the numbers, which are
+ * never removed. 0: no memory. Threads: any; a lock is taken. Plugins that honour hardRTCapable do
+ * not map URIs in run(). */
 LV2_URID_Map *lv2_urid_map(void);
 LV2_URID_Unmap *lv2_urid_unmap(void);
 LV2_URID lv2_urid(const char *uri);
 
-/* Where a plugin may create files: state:makePath, mapPath and freePath for the life of an
- * instance. While its state is saved or restored, lilv offers others. */
+/* Features that let a plugin create files: state:makePath, mapPath and freePath for the life of an
+ * instance. While state is saved or restored, lilv offers its own instead. */
 struct lv2_paths {
     LV2_State_Make_Path make;
-    LV2_State_Map_Path map; /* a path to itself */
+    LV2_State_Map_Path map; /* maps each path to itself */
     LV2_State_Free_Path release;
     char *folder; /* created on first use below TMPDIR or /tmp; NULL until then */
 };
@@ -94,23 +97,24 @@ void lv2_paths_free(struct lv2_paths *paths); /* removes the folder and all in i
 enum { LV2_FEATURES_MOST = 24, LV2_OPTIONS_MOST = 6 };
 
 struct lv2_features {
-    int32_t block;    /* frames: the maximum and nominal block */
-    int32_t least;    /* frames: the minimum block */
-    int32_t sequence; /* bytes */
+    int32_t block;    /* frames of the maximum and nominal block */
+    int32_t least;    /* frames of the minimum block */
+    int32_t sequence; /* bytes of the largest sequence of events */
     float rate;       /* Hz */
     LV2_Options_Option options[LV2_OPTIONS_MOST];
     LV2_Feature features[LV2_FEATURES_MOST];
     size_t count;
-    const LV2_Feature *list[LV2_FEATURES_MOST + 1]; /* for instantiate, ends with NULL */
-    const LV2_Feature *state[4];    /* for save and restore; lilv adds those of paths */
-    const LV2_Feature *snapshot[5]; /* for a save without a folder: makePath too */
+    const LV2_Feature *list[LV2_FEATURES_MOST + 1]; /* for instantiate(); ends with NULL */
+    const LV2_Feature *state[4];    /* for save and restore; lilv adds the features for paths */
+    const LV2_Feature *snapshot[5]; /* for a save without a folder: includes makePath */
 };
 
-/* Whether halo has the feature, perhaps only under conditions; and the option. */
+/* Whether halo has a feature, perhaps only under conditions, or an option. */
 bool lv2_features_know(const char *uri);
 bool lv2_features_know_option(const char *uri);
 
-/* `sequence`: bytes of the largest one. All arguments outlive the features, which must not move. */
+/* `sequence`: bytes of the largest sequence of events. All arguments outlive the features, which
+ * must not move. */
 void lv2_features_init(struct lv2_features *features, const struct plugin_info *info,
                        const struct plugin_settings *settings, uint32_t sequence,
                        struct lv2_worker *worker, LV2_Log_Log *log, struct lv2_paths *paths);
@@ -121,7 +125,7 @@ MUST_CHECK enum status lv2_features_suffice(const struct lv2_features *features,
 
 /* ---- plugin_lv2_events.c: a buffer for each event port, and the settings as patch:Set ---- */
 
-/* The control inputs that are designated for the position or the tempo. */
+/* The control inputs that a plugin designates for the position or the tempo. */
 enum { LV2_TIME_PORTS = 9 };
 
 struct lv2_time_ports {
@@ -132,25 +136,27 @@ struct lv2_time_ports {
         double (*quantity)(const struct lv2_time_ports *ports, int64_t position);
         struct plugin_range range;
         uint32_t port;
-        float written; /* what it was set to last: where it is another, the user set it */
+        /* value that halo set last; a different value means that the user set the port */
+        float written;
     } ports[LV2_TIME_PORTS];
 };
 
-/* None without a tempo. `controls`: by port, with the values of a preset. */
+/* Find the ports. Without a tempo there are none. `controls`: values by port, as set by a preset.
+ */
 void lv2_time_ports_find(struct lv2_time_ports *ports, const LilvPlugin *plugin,
                          const struct plugin_info *info, const struct plugin_settings *settings,
                          const float *controls);
 
-/* Real-time. For a run that begins at `position`. */
+/* Real-time. Set the ports for a run that begins at `position`. */
 void lv2_time_ports_set(struct lv2_time_ports *ports, float *controls, int64_t position);
 
-/* The data of the features of the event extension, which atoms have replaced. */
+/* Data of the features of the old event extension, which atoms have replaced. */
 void *lv2_old_map(void);
 void *lv2_old_events(void);
 
 struct lv2_events;
 
-/* Errors: a setting of an unknown parameter, or with a value that it cannot have. */
+/* Errors: a setting names an unknown parameter, or has a value that the parameter cannot have. */
 MUST_CHECK enum status lv2_events_create(const LilvPlugin *plugin, const struct plugin_info *info,
                                          const struct plugin_settings *settings,
                                          struct lv2_events **events);
@@ -158,15 +164,15 @@ void lv2_events_destroy(struct lv2_events *events);
 uint32_t lv2_events_most(const struct lv2_events *events); /* bytes of the largest sequence */
 void lv2_events_connect(struct lv2_events *events, LilvInstance *instance);
 
-/* Send the messages again with the next run; `restored`: the instance has those before the first
- * block already, by its state. */
+/* Send the messages again with the next run. `restored`: not those before the first block, since
+ * the restored state of the instance has their values. */
 void lv2_events_repeat(struct lv2_events *events, bool restored);
 
-/* Real-time. Before each run: empty the outputs; write the messages, once each, and the position.
- */
+/* Real-time. Call before each run: empties the outputs, writes the position, and writes each
+ * message once. */
 void lv2_events_prepare(struct lv2_events *events, int64_t position, size_t frames);
 
-/* ---- plugin_lv2_instance.c: struct plugin_kind's calls ---- */
+/* ---- plugin_lv2_instance.c: implements struct plugin_kind ---- */
 
 MUST_CHECK enum status lv2_instance_create(const struct plugin_info *info,
                                            const struct plugin_settings *settings,

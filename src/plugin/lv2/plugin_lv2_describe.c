@@ -16,7 +16,7 @@
 
 /* ---- ports ---- */
 
-/* Newer than the headers of Debian 12. */
+/* The headers of Debian 12 lack this property. */
 #define IS_SIDE_CHAIN LV2_CORE_PREFIX "isSideChain"
 
 static bool is_a(const LilvPlugin *plugin, const LilvPort *port, const char *class)
@@ -29,9 +29,9 @@ static bool has(const LilvPlugin *plugin, const LilvPort *port, const char *prop
     return lilv_port_has_property(plugin, port, lv2_world_node(property));
 }
 
-/* ---- what is refused ---- */
+/* ---- plugins that are refused ---- */
 
-/* SIZE_MAX: the index is unfit. */
+/* The value of an index; SIZE_MAX: it is not valid. */
 static size_t index_of(const LilvNode *index)
 {
     const char *text = lilv_node_is_int(index) ? lilv_node_as_string(index) : "";
@@ -46,9 +46,9 @@ static bool is_symbol(const LilvNode *symbol)
     return text[0] && !(text[0] >= '0' && text[0] <= '9') && !text[strspn(text, letters)];
 }
 
-/* The symbols by index; a port that is described twice is one port. */
+/* Symbols by index. A port that is described twice counts once. */
 struct port_indices {
-    size_t count, most; /* different ones; the largest */
+    size_t count, most; /* number of different indices; the largest index */
     LilvNode *symbols[PLUGIN_PORTS_MOST];
     char *flaw;
 };
@@ -94,8 +94,8 @@ static int take_indices(struct port_indices *indices, LilvWorld *world, const Li
     return result;
 }
 
-/* Why the ports cannot be described: without this lilv allocates whatever an index says. NULL: they
- * can; else for the caller to free(). */
+/* *flaw: why the ports cannot be described, which the caller frees; NULL: they can. Without this
+ * check lilv would allocate as much memory as an index says. */
 static enum status lv2_describe_flaw(const LilvPlugin *plugin, char **flaw)
 {
     LilvWorld *world;
@@ -115,7 +115,7 @@ static enum status lv2_describe_flaw(const LilvPlugin *plugin, char **flaw)
 
 /* ---- a port ---- */
 
-/* Whether struct plugin_port has the type of the port, or the plugin does not need the port. */
+/* Whether halo knows the type of a port, or the plugin does not need the port. */
 static bool lv2_describe_knows(const LilvPlugin *plugin, const LilvPort *port)
 {
     static const char *const types[] = {LV2_CORE__AudioPort, LV2_CORE__ControlPort,
@@ -126,8 +126,8 @@ static bool lv2_describe_knows(const LilvPlugin *plugin, const LilvPort *port)
     return has(plugin, port, LV2_CORE__connectionOptional);
 }
 
-/* Events come as atoms or, in old plugins, by the event extension. A port of unknown type that the
- * plugin does not need counts as one for events. */
+/* The type of a port. Events come as atoms or, in old plugins, by the event extension. A port of
+ * unknown type that the plugin does not need counts as one for events. */
 static enum plugin_port_type port_type(const LilvPlugin *plugin, const LilvPort *port)
 {
     if (is_a(plugin, port, LV2_CORE__AudioPort))
@@ -137,7 +137,7 @@ static enum plugin_port_type port_type(const LilvPlugin *plugin, const LilvPort 
     return is_a(plugin, port, LV2_CORE__CVPort) ? PLUGIN_CV : PLUGIN_ATOM;
 }
 
-/* By a property of the port or of its group. */
+/* Whether a property of the port or of its group says that it is a side chain. */
 static bool is_side_chain(const LilvPlugin *plugin, const LilvPort *port)
 {
     if (has(plugin, port, IS_SIDE_CHAIN))
@@ -148,7 +148,7 @@ static bool is_side_chain(const LilvPlugin *plugin, const LilvPort *port)
     return is;
 }
 
-/* The unit in a format, for units without a symbol: "%f dB" -> "dB", "%f%%" -> "%". */
+/* The unit in a format string, for units without a symbol: "%f dB" -> "dB", "%f%%" -> "%". */
 static char *rendered_unit(char *render)
 {
     const char *at = render ? strchr(render, '%') : NULL;
@@ -250,7 +250,7 @@ static void set_range(struct plugin_port *port, float minimum, float maximum, fl
         port->maximum = INFINITY;
     }
     port->initial = isfinite(initial) ? initial : fmaxf(port->minimum, fminf(port->maximum, 0.0F));
-    /* lv2:sampleRate speaks of the bounds only; most plugins mean the default too. */
+    /* lv2:sampleRate is about the bounds only, but most plugins also mean the default. */
     port->initial_counts_in_rate =
         port->counts_in_rate && port->initial >= port->minimum && port->initial <= port->maximum;
 }
@@ -266,7 +266,7 @@ static enum status lv2_describe_ranges(const LilvPlugin *plugin, struct plugin_i
     for (size_t i = 0; i < count; i++)
         set_range(&info->ports[i], values[i], values[count + i], values[2 * count + i]);
     free(values);
-    /* On, whatever the bundle's default is, unless the user switches it off. */
+    /* The port "enabled" is on at first, whatever the bundle's default is. */
     const LilvPort *enabled = lilv_plugin_get_port_by_designation(
         plugin, lv2_world_node(LV2_CORE__InputPort), lv2_world_node(LV2_CORE__enabled));
     if (enabled)
@@ -299,8 +299,8 @@ static bool type_of(const LilvNode *parameter, enum plugin_parameter_type *type)
     return false;
 }
 
-/* What asks for blocks of a certain kind would not like them to be split, even where it can do
- * without. */
+/* Whether the plugin asks for blocks of a certain kind, even as an option. Such plugins should not
+ * get split blocks. */
 static bool wants_whole_blocks(const LilvPlugin *plugin)
 {
     static const char *const kinds[] = {LV2_BUF_SIZE__fixedBlockLength,
@@ -314,7 +314,7 @@ static bool wants_whole_blocks(const LilvPlugin *plugin)
     return wants;
 }
 
-/* The rdfs:label, else the end of the URI. */
+/* The label of a thing: its rdfs:label, else the end of its URI. */
 static char *label_of(LilvWorld *world, const LilvNode *thing)
 {
     char *label =
@@ -462,7 +462,7 @@ static enum status describe_ports(const LilvPlugin *plugin, struct plugin_info *
         return fail_memory("a plugin's ports");
     for (size_t i = 0; i < count; i++) {
         const LilvPort *port = lilv_plugin_get_port_by_index(plugin, (uint32_t)i);
-        info->port_count++; /* freed even where only half described */
+        info->port_count++; /* counted first, so that a half described port is freed */
         TRY(lv2_describe_port(plugin, port, &info->ports[i]));
     }
     return lv2_describe_ranges(plugin, info);

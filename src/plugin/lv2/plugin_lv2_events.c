@@ -23,8 +23,8 @@
 
 /* ---- the event extension, which atoms have replaced ---- */
 
-/* Events that halo has for a plugin are atoms. It sends none that the old extension knows, so these
- * buffers are empty at each run. What a plugin writes is dropped, as it is from ports for atoms. */
+/* halo sends events as atoms only, so buffers of the old event extension are empty at each run.
+ * Events that a plugin writes are dropped, as with ports for atoms. */
 
 LV2_DISABLE_DEPRECATION_WARNINGS
 
@@ -55,7 +55,7 @@ void *lv2_old_events(void)
     return &feature;
 }
 
-/* A plugin may have changed the header of an output. */
+/* Empty a buffer. Its header is written, too, since a plugin may have changed it. */
 HALO_REALTIME static void lv2_old_buffer_clear(void *made)
 {
     LV2_Event_Buffer *buffer = made;
@@ -65,7 +65,8 @@ HALO_REALTIME static void lv2_old_buffer_clear(void *made)
     buffer->size = 0;
 }
 
-/* What a port is connected to, with room for `bytes` of events, to be freed. NULL: memory. */
+/* A buffer for a port, with room for `bytes` bytes of events, which the caller frees. NULL: memory.
+ */
 static void *lv2_old_buffer_create(uint32_t bytes)
 {
     LV2_Event_Buffer *buffer = calloc(1, sizeof *buffer + bytes);
@@ -83,9 +84,9 @@ LV2_RESTORE_WARNINGS
 
 /* The position in the sound, as time:Position events, and as values of designated controls.
  *
- * Each run begins with one, so that a plugin need not count, and none can drift. Before the sound's
- * first frame the transport stands still; where that comes within a run, a second event at its
- * frame starts it. https://lv2plug.in/ns/ext/time */
+ * Each run begins with an event, so that plugins need not count frames and cannot drift. Before the
+ * sound's first frame the transport stands still. If that frame is within a run, a second event at
+ * the frame starts the transport. https://lv2plug.in/ns/ext/time */
 
 struct lv2_clock {
     struct plugin_tempo tempo;
@@ -95,7 +96,7 @@ struct lv2_clock {
         beats_per_minute;
 };
 
-enum { POSITION_BYTES = 512 }; /* bound for one event */
+enum { POSITION_BYTES = 512 }; /* most bytes of an event */
 
 static void lv2_clock_init(struct lv2_clock *clock, const struct plugin_settings *settings)
 {
@@ -158,8 +159,8 @@ HALO_REALTIME static void append(struct lv2_clock *clock, LV2_Atom_Sequence *seq
     sequence->atom.size = used - (uint32_t)sizeof(LV2_Atom) + clock->forge.offset;
 }
 
-/* Append the events of a run that begins at `position` to a sequence in a buffer of `bytes`; none
- * where the tempo is not known. */
+/* Append the events of a run that begins at `position` to a sequence in a buffer of `bytes` bytes.
+ * Without a tempo there are none. */
 HALO_REALTIME static void lv2_clock_write(struct lv2_clock *clock, LV2_Atom_Sequence *sequence,
                                           uint32_t bytes, int64_t position, size_t frames)
 {
@@ -273,7 +274,7 @@ HALO_REALTIME void lv2_time_ports_set(struct lv2_time_ports *ports, float *contr
 
 /* ---- events: settings as messages: patch:Set ---- */
 
-enum { FRAME_BYTES = 256 }; /* bound for a message without its value */
+enum { FRAME_BYTES = 256 }; /* most bytes of a message without its value */
 
 static enum status find_parameter(const struct plugin_info *info, const char *uri,
                                   const struct plugin_parameter **parameter)
@@ -375,9 +376,9 @@ static enum status forge_set(LV2_Atom_Forge *forge, const struct plugin_info *in
     return status;
 }
 
-/* Those of before the first block, or the later ones at their frames of the sound.
- * `sequence`: aligned to 8 bytes. Errors: no such parameter, a value that its type does not have, a
- * path where nothing is. */
+/* Write the messages for before the first block, or the later messages at their frames of the
+ * sound. `sequence`: aligned to 8 bytes. Errors: no such parameter, a value that does not fit its
+ * type, a path that does not exist. */
 static enum status forge_messages(const struct plugin_info *info,
                                   const struct plugin_settings *settings, bool later,
                                   uint8_t *sequence, uint32_t bytes)
@@ -403,23 +404,23 @@ struct event_port {
     bool is_input;
     bool hears_time;
     uint32_t bytes;
-    LV2_Atom_Sequence *sequence; /* of a port for atoms, or NULL */
-    void *old;                   /* the buffer of one of the event extension, or NULL */
-}; /* neither: of another type, optional for the plugin */
+    LV2_Atom_Sequence *sequence; /* buffer of a port for atoms, or NULL */
+    void *old;                   /* buffer of a port for the event extension, or NULL */
+}; /* both NULL: a port of unknown type that the plugin does not need */
 
 struct lv2_events {
     LV2_URID sequence_type, chunk_type;
     size_t count;
     struct event_port *ports;
-    struct event_port *control;  /* receives the messages; NULL: none does */
+    struct event_port *control;  /* port that receives the messages; NULL: none */
     LV2_Atom_Sequence *messages; /* as large as the buffer of `control`; NULL: none */
-    bool sends;                  /* with the next run */
+    bool sends;                  /* the next run sends `messages` */
     LV2_Atom_Sequence *later;    /* messages at frames of the sound; NULL: none */
-    const LV2_Atom_Event *next;  /* of `later` */
+    const LV2_Atom_Event *next;  /* next event of `later` */
     struct lv2_clock clock;
 };
 
-/* What the port asks for, and a common minimum. */
+/* Bytes for the buffer of a port: as many as it asks for, and a common minimum. */
 static uint32_t bytes_of(const LilvPlugin *plugin, const LilvPort *port, size_t messages)
 {
     LilvNode *least = lilv_port_get(plugin, port, lv2_world_node(LV2_RESIZE_PORT__minimumSize));
@@ -453,7 +454,7 @@ static enum status add_port(struct lv2_events *events, const LilvPlugin *plugin,
     return STATUS_OK;
 }
 
-/* The port designated lv2:control, else the first that supports messages. */
+/* The port for messages: the port designated lv2:control, else the first that supports messages. */
 static struct event_port *find_control(struct lv2_events *events, const LilvPlugin *plugin)
 {
     const LilvPort *control = lilv_plugin_get_port_by_designation(
@@ -500,14 +501,14 @@ static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
     events->ports = calloc(info->port_count + 1, sizeof *events->ports);
     if (!events->ports)
         return fail_memory("a plugin's events");
-    size_t messages = 0; /* bytes, enough for those of all settings */
+    size_t messages = 0; /* bytes that suffice for the messages of all settings */
     for (size_t i = 0; i < settings->setting_count; i++)
         messages += FRAME_BYTES + strlen(settings->settings[i].value) + PATH_MAX;
     for (uint32_t i = 0; i < info->port_count; i++) {
         if (info->ports[i].type != PLUGIN_ATOM)
             continue;
         const LilvPort *port = lilv_plugin_get_port_by_index(plugin, i);
-        if (!port) /* the file that describes it could be read before, and no longer */
+        if (!port) /* the file that describes the port cannot be read any more */
             return fail(CAUSE_OTHER, "cannot read what describes %s; start halo again", info->id);
         TRY(add_port(events, plugin, port, messages));
     }
@@ -578,7 +579,7 @@ HALO_REALTIME static void send_later(struct lv2_events *events, int64_t position
         uint32_t bytes = (uint32_t)sizeof event + event.body.size, used = to->atom.size;
         event.time.frames = event.time.frames > position ? event.time.frames - position : 0;
         if (bytes > events->control->bytes - sizeof(LV2_Atom) - used)
-            return; /* with the next run */
+            return; /* the next run sends the rest */
         uint8_t *at = (uint8_t *)to + sizeof(LV2_Atom) + used;
         memcpy(at, events->next, bytes);
         memcpy(at, &event, sizeof event);

@@ -20,7 +20,7 @@
 /* ---- URIDs ---- */
 
 static pthread_mutex_t urid_lock = PTHREAD_MUTEX_INITIALIZER;
-static char **urids; /* by number - 1 */
+static char **urids; /* URI number n is urids[n - 1] */
 static LV2_URID urid_count;
 
 LV2_URID lv2_urid(const char *uri)
@@ -97,7 +97,7 @@ static char *make_path(LV2_State_Make_Path_Handle handle, const char *name)
         return NULL;
     for (char *at = path + strlen(paths->folder) + 1; (at = strchr(at, '/')) != NULL; at++) {
         *at = '\0';
-        mkdir(path, 0777); /* if it fails, the plugin's fopen does */
+        mkdir(path, 0777); /* if mkdir fails, the plugin's fopen fails and reports it */
         *at = '/';
     }
     return path;
@@ -141,7 +141,7 @@ void lv2_paths_free(struct lv2_paths *paths)
 
 /* ---- the features of an instance ---- */
 
-/* Not instance-access and data-access, which are for user interfaces. */
+/* The features of halo. Not instance-access and data-access, which are for user interfaces. */
 static const char *const known_features[] = {
     LV2_URID__map,
     LV2_URID__unmap,
@@ -198,7 +198,7 @@ static LV2_Options_Option option(const char *uri, const char *type, const void *
 {
     return (LV2_Options_Option){.context = LV2_OPTIONS_INSTANCE,
                                 .key = lv2_urid(uri),
-                                .size = sizeof(int32_t), /* also of a float */
+                                .size = sizeof(int32_t), /* a float has the same size */
                                 .type = lv2_urid(type),
                                 .value = value};
 }
@@ -223,9 +223,9 @@ static bool is_required(const struct plugin_info *info, const char *uri)
     return i < info->feature_count;
 }
 
-/* Features without data: properties of halo. In a file isLive holds as far as a plugin can tell: a
- * block is run once, in order, and its output is not kept for another; only the clock is another.
- * So one that runs live only has it, and one to which it is an option learns the truth. */
+/* Features without data: properties of halo. isLive is offered live, and in files only if the
+ * plugin requires it: in files blocks also run once and in order, so the plugin sees no difference
+ * but the clock. If isLive is optional, the plugin gets it only live. */
 static void add_properties(struct lv2_features *features, const struct plugin_info *info,
                            const struct plugin_settings *settings)
 {

@@ -19,7 +19,7 @@
 enum { LINE_BYTES = 256, LINES_KEPT = 64 };
 
 struct log_line {
-    bool is_serious; /* an error or a warning */
+    bool is_serious; /* the line is an error or a warning */
     char text[LINE_BYTES];
 };
 
@@ -27,14 +27,17 @@ struct lv2_logbook {
     const char *name;
     LV2_Log_Log feature;
     LV2_URID error, warning;
-    struct ring *lines;             /* of struct log_line; the thread that runs writes */
-    struct log_line latest;         /* the last one kept: repetitions are dropped */
-    bool loads;                     /* the first error is kept as `trouble`, and none is printed */
-    char trouble[2 * LINE_BYTES];   /* the first error while it loads */
-    char complaint[2 * LINE_BYTES]; /* the first error while it runs */
+    /* ring of struct log_line; the thread that calls run() writes */
+    struct ring *lines;
+    struct log_line latest; /* last line kept, to drop repetitions */
+    /* state is being loaded: the first error goes to `trouble`, and none is printed */
+    bool loads;
+    char trouble[2 * LINE_BYTES];   /* first error while loading */
+    char complaint[2 * LINE_BYTES]; /* first error in run() */
 };
 
-static _Thread_local const struct lv2_logbook *runs_with; /* of the plugin that this thread runs */
+/* log of the plugin that this thread is running; NULL: none */
+static _Thread_local const struct lv2_logbook *runs_with;
 
 static void report(const struct lv2_logbook *book, const struct log_line *line)
 {
@@ -56,7 +59,7 @@ static void keep(struct lv2_logbook *book, const struct log_line *line, bool is_
         ring_write(book->lines, line, 1);
 }
 
-/* Trim the end and join the lines of a message. */
+/* Make a message one line: trim its end and join its lines. */
 static void make_one_line(char *text)
 {
     size_t length = strlen(text);
@@ -98,7 +101,7 @@ __attribute__((format(printf, 3, 4))) static int log_text(LV2_Log_Handle handle,
     return length;
 }
 
-/* Print what was kept; no thread runs the plugin meanwhile. */
+/* Print the lines that were kept. No thread may run the plugin meanwhile. */
 static void lv2_logbook_report(struct lv2_logbook *book)
 {
     struct log_line line;
@@ -134,11 +137,11 @@ static enum status lv2_logbook_create(const char *name, struct lv2_logbook **res
 }
 
 struct lv2_instance {
-    struct plugin plugin; /* first */
+    struct plugin plugin; /* must be the first member */
     const LilvPlugin *bundle;
     LilvInstance *instance;
-    bool is_active;  /* from the first reset on */
-    bool complained; /* an error that was logged in run() has been reported: once */
+    bool is_active;  /* activated by the first reset */
+    bool complained; /* the first error logged in run() was reported */
     uint32_t block;
     struct lv2_features features;
     struct lv2_paths paths;
@@ -146,16 +149,16 @@ struct lv2_instance {
     struct lv2_worker *worker;
     struct lv2_events *events;
     struct lv2_time_ports time_ports;
-    float *buffers;    /* silence or scratch for each audio and CV port: for audio until the first
-                          block comes */
-    float **connected; /* by port: where audio and CV are connected now */
+    /* silence or scratch for each audio and CV port; audio ports use it until the first block */
+    float *buffers;
+    float **connected; /* buffers by port that audio and CV ports are connected to */
 };
 
 /* ---- state ---- */
 
 static const char STATE_FILE[] = "state.ttl";
 
-/* A number of any type that lilv reads from bundles; NaN: of another type. */
+/* A number of any type that lilv reads from bundles; NaN: the value has another type. */
 static float number_of(const void *value, uint32_t size, uint32_t type)
 {
     union {
@@ -230,7 +233,8 @@ static const void *restoring_extension(const char *uri)
     return strcmp(uri, LV2_STATE__interface) == 0 ? &interface : NULL;
 }
 
-/* Frees it. Lilv drops what the plugin's restore returns, so it is given another instance. */
+/* Restore and free a state. lilv drops the result of the plugin's restore(), so it gets a wrapper
+ * of the instance that keeps it. */
 static LV2_State_Status restore(struct lv2_instance *instance, LilvState *state, bool with_ports)
 {
     static const LV2_Descriptor descriptor = {.extension_data = restoring_extension};
@@ -242,7 +246,8 @@ static LV2_State_Status restore(struct lv2_instance *instance, LilvState *state,
     return restoring.status;
 }
 
-/* What the user named is restored, or refused. A property that is missing keeps its default. */
+/* Restore a state that the user named. Errors: it cannot be restored completely. A property that
+ * the state lacks keeps its default. */
 static enum status restore_named(struct lv2_instance *instance, LilvState *state, const char *name)
 {
     LV2_State_Status status = restore(instance, state, true);
@@ -251,7 +256,7 @@ static enum status restore_named(struct lv2_instance *instance, LilvState *state
                : fail(CAUSE_OTHER, "%s cannot restore %s", instance->plugin.info->id, name);
 }
 
-/* The state in the bundle, without the values of ports. */
+/* Restore the default state in the bundle, without values of ports. */
 static void lv2_state_load_default(struct lv2_instance *instance)
 {
     LilvWorld *world;
@@ -261,7 +266,7 @@ static void lv2_state_load_default(struct lv2_instance *instance)
     LilvState *state =
         lilv_state_new_from_world(world, lv2_urid_map(), lilv_plugin_get_uri(instance->bundle));
     if (state && lilv_state_get_num_properties(state) > 0)
-        (void)restore(instance, state, false); /* port ranges have the defaults of ports */
+        (void)restore(instance, state, false); /* defaults of ports come from their ranges */
     else
         lilv_state_free(state);
 }
@@ -319,7 +324,7 @@ static size_t count_values(const LilvState *state)
     return count;
 }
 
-/* lilv does not tell of failed writes, so what it saved is read again. */
+/* Check a saved state by reading it again, since lilv does not report failed writes. */
 static bool is_saved(LilvWorld *world, const LilvState *state, const char *folder)
 {
     char *path;
@@ -355,12 +360,12 @@ static enum status lv2_state_save(struct lv2_instance *instance, const char *fol
 
 /* ---- the instance ---- */
 
-/* Seconds of silence to run after the last work, since a plugin may fade in what it loaded, and the
- * limit for a plugin that never stops working. */
+/* SETTLE: seconds of silence to run after the last work, since a plugin may fade in data that it
+ * loaded. SETTLE_MOST: limit in seconds for a plugin that never stops working. */
 static const double SETTLE = 0.1, SETTLE_MOST = 5;
 
-/* The library stays loaded: some plugins leave threads or handlers behind that need its code.
- * Loading it here also keeps lilv from printing an error. */
+/* Load the plugin's library for good: some plugins leave threads or handlers behind that need its
+ * code. This also reports an error which lilv would print. */
 static enum status load_library(const struct lv2_instance *instance)
 {
     const struct plugin_info *info = instance->plugin.info;
@@ -381,7 +386,7 @@ static enum status make_instance(const struct lv2_instance *instance, LilvInstan
         return fail(CAUSE_OTHER, "cannot run %s: instantiation failed at %.0f Hz", info->id, rate);
     const LV2_Options_Interface *options =
         lilv_instance_get_extension_data(*made, LV2_OPTIONS__interface);
-    if (options && options->set) /* the status only names unknown options */
+    if (options && options->set) /* the result only tells of unknown options */
         options->set(lilv_instance_get_handle(*made), instance->features.options);
     return STATUS_OK;
 }
@@ -403,7 +408,7 @@ static enum status make_buffers(struct lv2_instance *instance, uint32_t rate)
     return instance->connected && instance->buffers ? STATUS_OK : fail_memory("a plugin's ports");
 }
 
-/* Connect audio and CV to silence and scratch. */
+/* Connect audio and CV ports to silence and scratch buffers. */
 static void connect_samples(struct lv2_instance *instance)
 {
     const struct plugin_info *info = instance->plugin.info;
@@ -454,7 +459,7 @@ static enum status load_values(struct lv2_instance *instance,
     return STATUS_OK;
 }
 
-/* ---- a block: real-time, once it has been reset ---- */
+/* ---- a block: real-time, after the first reset ---- */
 
 HALO_REALTIME static void connect(struct lv2_instance *instance, uint32_t port, float *samples)
 {
@@ -464,12 +469,12 @@ HALO_REALTIME static void connect(struct lv2_instance *instance, uint32_t port, 
     lilv_instance_connect_port(instance->instance, port, samples);
 }
 
-/* A block with the ports as connected. Returns whether work was done. */
+/* Run a block with the ports as connected. Returns whether work was done. */
 HALO_REALTIME static bool run(struct lv2_instance *instance, size_t frames)
 {
     lv2_events_prepare(instance->events, instance->plugin.position, frames);
     lv2_time_ports_set(&instance->time_ports, instance->plugin.controls, instance->plugin.position);
-    runs_with = instance->log; /* keeps what this thread logs from now on */
+    runs_with = instance->log; /* lines that this thread logs are kept from now on */
     lilv_instance_run(instance->instance, (uint32_t)frames);
     bool worked = lv2_worker_respond(instance->worker);
     runs_with = NULL;
@@ -495,7 +500,7 @@ HALO_REALTIME void lv2_instance_process(struct plugin *plugin, const float *cons
 
 /* ---- reset ---- */
 
-/* Run a plugin that postpones loading on silence until that is done. */
+/* Run on silence until a plugin that postpones loading has loaded its data. */
 static void settle(struct lv2_instance *instance)
 {
     if (!lv2_worker_serves(instance->worker))
@@ -503,14 +508,14 @@ static void settle(struct lv2_instance *instance)
     double rate = (double)instance->features.rate;
     size_t quiet = 0, blocks = (size_t)(SETTLE * rate / instance->block) + 1;
     size_t most = (size_t)(SETTLE_MOST * rate / instance->block) + 1;
-    instance->plugin.position = -(int64_t)instance->block; /* before the sound */
+    instance->plugin.position = -(int64_t)instance->block; /* a block before the sound */
     for (size_t i = 0; i < most && quiet < blocks; i++)
         quiet = run(instance, instance->block) ? 0 : quiet + 1;
 }
 
-/* deactivate() and activate() should forget all sound, but of 436 plugins 156 then sounded
- * different from new ones, and some leak their buffers: so none is activated twice. A new instance
- * gets the values and the state of the old one. False: instantiation failed. */
+/* Replace the instance by a new one with the same values and state. deactivate() and activate()
+ * should discard all sound, but after them 156 of 436 plugins sounded different from new ones, and
+ * some leak buffers. So halo activates no instance twice. False: instantiation failed. */
 static bool renew(struct lv2_instance *instance)
 {
     LilvInstance *made, *old = instance->instance;

@@ -10,26 +10,27 @@
 #include <time.h>
 
 enum {
-    MAIL_BYTES = 1 << 16, /* that wait in one direction */
-    REQUESTS_MOST = 256,  /* done after one run: each response may cause another request */
+    MAIL_BYTES = 1 << 16, /* most bytes that wait in one direction */
+    /* most requests done after one run: each response may cause another request */
+    REQUESTS_MOST = 256,
     POLL_MS = 5
 };
 
 /* Messages in a ring, each after its length; a message that does not fit is refused whole. */
 struct mail {
     struct ring *bytes;
-    unsigned char *packet;   /* the writer's: length and message */
-    unsigned char *received; /* the reader's: message */
+    unsigned char *packet;   /* buffer of the writer: length and message */
+    unsigned char *received; /* buffer of the reader: message */
 };
 
 struct lv2_worker {
     LV2_Worker_Schedule feature;
-    const LV2_Worker_Interface *interface; /* NULL: the plugin has none */
+    const LV2_Worker_Interface *interface; /* NULL: the plugin has no worker extension */
     LV2_Handle plugin;
     struct mail requests;
     struct mail responses;
     bool has_thread;
-    bool is_paused;    /* the thread is idle */
+    bool is_paused;    /* the thread is paused, and lv2_worker_respond does the work */
     atomic_bool leave; /* asks the thread to end */
     pthread_t thread;
     pthread_mutex_t working; /* held by the thread while it works; never by the step */
@@ -63,7 +64,7 @@ static LV2_Worker_Status mail_send(struct mail *mail, uint32_t size, const void 
     return LV2_WORKER_SUCCESS;
 }
 
-/* Into mail->received; false: none waits. */
+/* Read the next message into mail->received. False: there is none. */
 HALO_REALTIME static bool mail_receive(struct mail *mail, uint32_t *size)
 {
     if (ring_read(mail->bytes, size, sizeof *size) != sizeof *size)
@@ -164,7 +165,7 @@ void lv2_worker_serve(struct lv2_worker *worker, LilvInstance *instance)
     worker->plugin = lilv_instance_get_handle(instance);
 }
 
-/* At ordinary priority, since it loads files. */
+/* The thread has ordinary priority, since it loads files. */
 enum status lv2_worker_start(struct lv2_worker *worker)
 {
     if (!worker->interface)

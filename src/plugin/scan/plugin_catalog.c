@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Seconds, on a terminal and elsewhere. */
+/* Seconds between lines of progress, on a terminal (SHOW_EVERY) and elsewhere (REPORT_EVERY). */
 static const double SHOW_EVERY = 0.2, REPORT_EVERY = 5;
 
 static double next_show(void)
@@ -57,7 +57,7 @@ static enum status list_holders(struct plugin_catalog *catalog, const struct plu
     return catalog->is_whole ? STATUS_OK : fail_memory("a list of plugins");
 }
 
-/* On a terminal, now and then: how far a scan is. */
+/* Show the progress of a scan, now and then. */
 static void plugin_catalog_show(struct plugin_catalog *catalog, const struct plugin_holder *holder)
 {
     if (monotonic_seconds() < catalog->next_show)
@@ -70,8 +70,8 @@ static void plugin_catalog_show(struct plugin_catalog *catalog, const struct plu
 
 /* ---- their contents ---- */
 
-/* One that crashes the child is tried again in a new one, since an earlier one may have corrupted
- * its memory. Without an answer the trouble is the holder's. */
+/* Ask for a holder's contents. If it crashes the child, it is tried again in a new child, since an
+ * earlier holder may have corrupted the memory. Without an answer, holder->trouble says why. */
 static enum status ask_contents(struct plugin_scanner *scanner, struct plugin_holder *holder,
                                 bool computes, json_t **answer)
 {
@@ -89,7 +89,7 @@ static enum status ask_contents(struct plugin_scanner *scanner, struct plugin_ho
     return holder->trouble ? STATUS_OK : fail_memory("a list of plugins");
 }
 
-/* What a manifest of text says, which is remembered. */
+/* Get the contents in a text manifest, from the memory or by a scan. */
 static enum status find_contents(struct plugin_catalog *catalog, struct plugin_holder *holder,
                                  json_t *entry)
 {
@@ -106,8 +106,8 @@ static enum status find_contents(struct plugin_catalog *catalog, struct plugin_h
     return status;
 }
 
-/* What a manifest computes depends on more than its files: it is asked for each time, unless that
- * takes too long. */
+/* Get the contents that a manifest computes. They depend on more than files, so this asks each
+ * time, unless that took too long. */
 static enum status compute_contents(struct plugin_catalog *catalog, struct plugin_holder *holder,
                                     json_t *entry)
 {
@@ -120,7 +120,7 @@ static enum status compute_contents(struct plugin_catalog *catalog, struct plugi
     return status;
 }
 
-/* A link may lead anywhere, as one in a bundle from an archive: the sandbox does not follow it. */
+/* Leave out a holder that is a link to a path outside of the folders that the sandbox allows. */
 static enum status refuse_link(const struct plugin_catalog *catalog, struct plugin_holder *holder)
 {
     struct stat about;
@@ -187,7 +187,7 @@ void plugin_catalog_close(struct plugin_catalog *catalog)
     plugin_reads_free(&catalog->reads);
 }
 
-/* ---- what a plugin needs ---- */
+/* ---- holders that a plugin needs ---- */
 
 static bool contains(char *const *texts, size_t count, const char *text)
 {
@@ -211,7 +211,7 @@ static const struct plugin_holder *holder_of(const struct plugin_catalog *catalo
     return NULL;
 }
 
-/* The bases and `holder`, and with an id those that serve it. */
+/* An array of the bases and `holder`, and if an id is given, the holders that serve the id. */
 static json_t *gather(const struct plugin_catalog *catalog, const struct plugin_holder *holder,
                       const char *id)
 {
@@ -231,7 +231,7 @@ static json_t *gather(const struct plugin_catalog *catalog, const struct plugin_
     return paths;
 }
 
-/* What follows the last / # or :, a trailing one ignored. */
+/* The text after the last / # or :, except at the end. */
 static const char *last_part(const char *id)
 {
     const char *part = id;
@@ -248,7 +248,7 @@ static void offer_ids(const struct plugin_catalog *catalog, struct suggest *near
             suggest_offer(near, catalog->holders[i].contents.ids[j]);
 }
 
-/* The plugins that scans of a kind, or of all (NULL), have found: by their ids and their names. */
+/* Offer ids and names of plugins that scans of a kind, or of all kinds (NULL), have found. */
 static void offer_remembered(const struct plugin_catalog *catalog, const struct plugin_kind *kind,
                              struct suggest *near)
 {
@@ -307,7 +307,7 @@ enum status plugin_catalog_fail(const struct plugin_catalog *catalog,
     const char *error = json_string_value(json_object_get(answer, "error"));
     char hint[SUGGEST_TEXT] = "";
     const char *own =
-        strstr(error, "; did you mean"); /* of that kind's libraries or labels alone */
+        strstr(error, "; did you mean"); /* suggests only libraries or labels of that kind */
     if (!remembers(catalog, id))
         suggest_plugins(catalog, kind, id, hint);
     int length = (int)(own && hint[0] ? (size_t)(own - error) : strlen(error));
@@ -407,25 +407,27 @@ enum status plugin_describe_isolated(const struct plugin_kind *kind, const char 
 
 /* ---- all plugins ---- */
 
-/* Most crashes, hangs and answers of one holder; then its other plugins are left out. A hang
- * costs the patience; the other numbers are for libraries that lie about what they contain. */
+/* Most crashes, hangs and answers of one holder; after that its other plugins are left out.
+ * HANGS_MOST is small, as each hang takes the whole patience. The others are for libraries that
+ * give false lists of plugins. */
 enum { CRASHES_MOST = 1000, HANGS_MOST = 3, ANSWERS_MOST = 100000 };
 
-/* Changes when a library is installed that a plugin may have lacked. */
+/* A file that changes when a library is installed, which a plugin may have lacked. */
 static const char LINKER[] = "/etc/ld.so.cache";
 
-/* A look at one holder. */
+/* The scan of one holder. */
 struct scanning {
     struct plugin_scan *scan;
     struct plugin_catalog *catalog;
     const struct plugin_holder *holder;
-    json_t *entry;                    /* in the memory */
-    json_t *plugins, *refused, *dead; /* found: rows, and {"id", "reason"} */
-    json_t *done;                     /* ids that another look skips */
-    char *at;                         /* the plugin that is being tried; NULL: none yet */
+    json_t *entry; /* entry of the holder in plugin_memory */
+    /* results: rows of plugins; {"id", "reason"} of refused and of dead plugins */
+    json_t *plugins, *refused, *dead;
+    json_t *done; /* ids that the next child skips */
+    char *at;     /* id of the plugin that is being tried; NULL: none yet */
 };
 
-/* ---- what was found ---- */
+/* ---- results ---- */
 
 static enum status add_skip(struct plugin_scan *scan, const struct plugin_kind *kind,
                             const char *holder, const char *reason, bool is_remembered)
@@ -479,7 +481,7 @@ static enum status add_all(const struct scanning *scanning, bool is_remembered)
     return add_reasons(scanning, scanning->dead, is_remembered);
 }
 
-/* ---- a look, which continues in another child where one dies ---- */
+/* ---- a scan, which continues in a new child if one dies ---- */
 
 static void add_reason(json_t *list, const char *id, const char *reason)
 {
@@ -498,7 +500,7 @@ static enum status arrive(struct scanning *scanning, const json_t *answer)
     return scanning->at ? STATUS_OK : fail_memory("a list of plugins");
 }
 
-/* Takes any answer. `ended`: it was the last. */
+/* Take an answer, which may be invalid. *ended: it was the last. */
 static enum status take(struct scanning *scanning, const json_t *answer, bool *ended)
 {
     const char *error = json_string_value(json_object_get(answer, "error"));
@@ -519,7 +521,7 @@ static enum status take(struct scanning *scanning, const json_t *answer, bool *e
     return STATUS_OK;
 }
 
-/* One child, until it has said all or is gone (`ended` is false then). */
+/* Scan with one child until it has answered everything, or has died (*ended is then false). */
 static enum status look_once(struct scanning *scanning, const json_t *holders, bool *ended)
 {
     struct plugin_scanner *scanner = &scanning->catalog->scanner;
@@ -543,8 +545,8 @@ static enum status look_once(struct scanning *scanning, const json_t *holders, b
     return status;
 }
 
-/* A plugin at which the child died is tried again if others were tried before it in the same child,
- * since they may have corrupted its memory. */
+/* Handle the plugin at which the child died. If the same child tried others before, the plugin is
+ * tried again, since they may have corrupted the memory. */
 static void bury(struct scanning *scanning)
 {
     const char *at = scanning->at ? scanning->at : scanning->holder->path;
@@ -552,7 +554,8 @@ static void bury(struct scanning *scanning)
     json_array_append_new(scanning->done, json_text(at));
 }
 
-/* Each plugin at which a child dies is left out, and the next child goes on with the others. */
+/* Scan a holder. Each plugin at which a child dies is left out, and the next child goes on with the
+ * others. */
 static enum status look_at_all(struct scanning *scanning, const json_t *holders)
 {
     const struct plugin_scanner *scanner = &scanning->catalog->scanner;
@@ -567,7 +570,8 @@ static enum status look_at_all(struct scanning *scanning, const json_t *holders)
             bury(scanning);
         hangs += !ended && scanner->is_late;
         if (!ended && !scanning->at && json_array_size(scanning->dead) > 0)
-            return STATUS_OK; /* it dies before any plugin, or when it is closed */
+            /* the child dies before it tries a plugin, or when the library is closed */
+            return STATUS_OK;
     }
     if (!ended)
         add_reason(scanning->dead, scanning->holder->path,
@@ -577,7 +581,8 @@ static enum status look_at_all(struct scanning *scanning, const json_t *holders)
     return STATUS_OK;
 }
 
-/* With the contents, since those of a holder that computes them change without its files. */
+/* Remember the results together with the contents, since computed contents change although files do
+ * not. */
 static void keep(const struct scanning *scanning)
 {
     struct plugin_memory *memory = &scanning->catalog->memory;

@@ -1,9 +1,9 @@
-/* Which holder contains which plugins, asked of a child process (plugin_scanner.h), bundle by
- * bundle, and remembered (plugin_memory.h).
+/* The catalog tells which holder contains which plugins. It asks a child process
+ * (plugin_scanner.h), one holder at a time, and remembers the answers (plugin_memory.h).
  *
- * A holder that crashes or hangs the child is left out by name, and the next child goes on behind
- * it. Of plugins with the same id the first in the search path counts. Threads: one; it is the
- * scanner's.
+ * If a holder crashes or hangs the child, halo names it, leaves it out and goes on after it with a
+ * new child. If several plugins have the same id, the first in the search path counts. Threads:
+ * one, which is also the scanner's.
  */
 #ifndef HALO_PLUGIN_CATALOG_H
 #define HALO_PLUGIN_CATALOG_H
@@ -23,46 +23,46 @@ struct plugin_catalog {
         const struct plugin_kind *kind;
         char *path;
         struct plugin_contents contents; /* empty for kinds that have none */
-        char *trouble;                   /* why it is left out; NULL: it is not */
-        bool is_remembered;              /* the trouble is that of an earlier run */
+        char *trouble;                   /* why the holder is left out; NULL: it is not */
+        bool is_remembered;              /* `trouble` comes from an earlier run */
     } *holders;                          /* sorted by kind, then in the order of the search path */
     double next_show;
-    bool is_whole; /* memory was enough */
+    bool is_whole; /* false: memory ran out, and holders are missing */
 };
 
-/* The holders of one kind, or of all (NULL), and their contents. `patience`: seconds for an answer;
- * 0: the default. Shows progress on a terminal. plugin_catalog_close() is required in any case.
- * Errors: Ctrl-C, no child process, memory. */
+/* Find the holders of one kind, or of all (NULL), and their contents. `patience`: seconds to wait
+ * for an answer; 0: the default. Shows progress on a terminal. Call plugin_catalog_close() also
+ * after an error. Errors: Ctrl-C, no child process, memory. */
 MUST_CHECK enum status plugin_catalog_open(struct plugin_catalog *catalog,
                                            const struct plugin_kind *kind, double patience);
 void plugin_catalog_close(struct plugin_catalog *catalog);
 
-/* What kind->use() needs for one plugin, as a new array of texts: the bases, its holder, and those
- * with presets for it. Empty for kinds without contents. Errors: no holder has it, naming similar
- * ones and the holders that are left out; memory. */
+/* The holders that kind->use() needs for one plugin, as a new array of texts: the bases, the
+ * plugin's holder, and holders with presets for it. Empty for kinds without contents. Errors: no
+ * holder has the plugin (names similar plugins and the holders left out); memory. */
 MUST_CHECK enum status plugin_catalog_needed(const struct plugin_catalog *catalog,
                                              const struct plugin_kind *kind, const char *id,
                                              json_t **holders);
 
-/* Print `answer`: what a child said of a plugin that it could not describe, with similar ones that
- * scans of the kind, or of all (NULL), have found, by id or name. Returns STATUS_FAILED. */
+/* Print `answer`, in which a child says why it could not describe a plugin. Adds plugins with a
+ * similar id or name that scans of the kind, or of all kinds (NULL), have found. Returns
+ * STATUS_FAILED. */
 MUST_CHECK enum status plugin_catalog_fail(const struct plugin_catalog *catalog,
                                            const struct plugin_kind *kind, const char *id,
                                            const json_t *answer);
 
-/* kind->describe in a child process, with what kind->use() needs. Errors: those of
- * plugin_catalog_needed and of describe; the child's death; a description with impossible
- * numbers. */
+/* Call kind->use() and kind->describe in a child process. Errors: those of plugin_catalog_needed
+ * and of describe; the child's death; a description with impossible numbers. */
 MUST_CHECK enum status plugin_describe_isolated(const struct plugin_kind *kind, const char *id,
                                                 struct plugin_info **info);
 
-/* All installed plugins, scanned in a child process (plugin_scanner.h). A plugin that crashes or
- * hangs is skipped. What a scan found is remembered (plugin_memory.h): the next scan asks only of
- * holders that have changed. */
+/* Scans all installed plugins in a child process (plugin_scanner.h). A plugin that crashes or hangs
+ * is skipped. Results are remembered (plugin_memory.h): the next scan asks only about holders that
+ * have changed. */
 
 struct plugin_skip {
     const struct plugin_kind *kind;
-    char *holder; /* holder or plugin */
+    char *holder; /* name of the holder or plugin that was skipped */
     char *reason; /* "crashed (segmentation fault)" */
     bool is_remembered;
 };

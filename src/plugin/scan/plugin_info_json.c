@@ -127,10 +127,11 @@ json_t *plugin_contents_object(const struct plugin_contents *contents)
 
 /* ---- reading ---- */
 
-/* Bytes of a text, and entries of a list: far beyond any real plugin. */
+/* Most bytes of a text, and most entries of a list: far more than real plugins have. */
 enum { TEXT_MOST = 1 << 16, LIST_MOST = 100000 };
 
-/* A missing text is NULL; false: memory, or a required text is missing, or it is too long. */
+/* Read a text, NULL if it is missing. False: no memory, a required text is missing, or a text is
+ * too long. */
 static bool read_text(const json_t *object, const char *key, bool must, char **text)
 {
     const json_t *value = json_object_get(object, key);
@@ -140,7 +141,7 @@ static bool read_text(const json_t *object, const char *key, bool must, char **t
     return *text || (!is_there && !must);
 }
 
-/* Beyond a float's range: unknown. */
+/* Read a number. `unknown` if it is missing or beyond the range of float. */
 static float read_number(const json_t *object, const char *key, float unknown)
 {
     double value = json_number_value(json_object_get(object, key));
@@ -157,8 +158,9 @@ static bool read_type(const json_t *object, const char *const *names, size_t cou
     return false;
 }
 
-/* The array of that key as a list of at most `most` elements of `size` bytes, each read by `read`.
- * *valid becomes false if one cannot be read, there are more, or memory runs out. */
+/* Read the array of a key as a list of at most `most` elements of `size` bytes, each by `read`.
+ * *valid becomes false if an element cannot be read, there are more than `most`, or memory runs
+ * out. */
 static void *read_list(const json_t *object, const char *key, size_t most, size_t size,
                        size_t *count, bool (*read)(const json_t *element, void *to), bool *valid)
 {
@@ -179,7 +181,7 @@ static bool read_point(const json_t *object, void *to)
     return read_text(object, "label", true, &point->label);
 }
 
-/* Usable as SYMBOL=VALUE of a specification. */
+/* Whether the text can be a symbol in SYMBOL=VALUE of a specification. */
 static bool is_symbol(const char *symbol)
 {
     for (const char *at = symbol; *at; at++)
@@ -342,7 +344,7 @@ enum { RATE = 48000, SYMBOL_WIDTH_MOST = 32 };
 static const char plain[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./#%@";
 
-/* "URI,gain=0,param:URI=FILE" */
+/* Write a specification as an example: "URI,gain=0,param:URI=FILE". */
 static void write_spec(FILE *stream, const struct plugin_info *info)
 {
     for (const char *byte = info->id; *byte; byte++) /* a comma would end the id */
@@ -359,7 +361,7 @@ static void write_spec(FILE *stream, const struct plugin_info *info)
         fprintf(stream, ",param:%s=FILE", info->parameters[parameter].uri);
 }
 
-/* For the caller to free(); NULL: memory. */
+/* A command line with the plugin, which the caller frees. NULL: memory. */
 static char *command_line(const struct plugin_info *info)
 {
     char *spec = NULL, *text = NULL;
@@ -394,7 +396,7 @@ static void print_line(const char *label, const char *text)
 
 enum { NUMBER = 24 };
 
-/* "" if it is not finite. */
+/* A number as text; "" if it is not finite. */
 static const char *number_text(char text[NUMBER], float number)
 {
     snprintf(text, NUMBER, "%.6g", (double)number);

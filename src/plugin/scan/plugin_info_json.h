@@ -1,8 +1,9 @@
-/* The description of a plugin as JSON: from the child process of a scan, and for programs. Keys are
- * the names in struct plugin_info; null is unknown or unbounded.
+/* The description of a plugin as JSON, for answers of the scanner's child process and for programs.
+ * Keys are the names in struct plugin_info; null means unknown or unbounded.
  *
- * What is read was written by a process that runs plugins, or lay in a file: counts, lengths and
- * numbers are checked, and the JSON library has checked that texts are UTF-8 without zeros. */
+ * JSON that halo reads is untrusted: it comes from a process that runs plugins, or from a file.
+ * Counts, lengths and numbers are checked. The JSON library has checked that texts are UTF-8
+ * without zeros. */
 #ifndef HALO_PLUGIN_INFO_JSON_H
 #define HALO_PLUGIN_INFO_JSON_H
 
@@ -16,27 +17,28 @@
 /* A new reference, or NULL: memory. */
 json_t *plugin_info_object(const struct plugin_info *info);
 
-/* The plugin of such an object. Errors: not such an object, with the reason; memory. */
+/* The inverse of plugin_info_object(). Errors: the object is no description, with the reason;
+ * memory. */
 MUST_CHECK enum status plugin_info_of_object(const json_t *object, struct plugin_info **info);
 
-/* What a list shows of a plugin. */
+/* The fields of a plugin that a list of plugins shows. */
 struct plugin_row {
     const struct plugin_kind *kind;
     char *id, *name, *maker, *category, *file, *refusal; /* as in struct plugin_info */
     size_t inputs, outputs;                              /* channels of one instance */
 };
 
-/* The texts are those of the info. */
+/* The row of a plugin. Its texts belong to the info. */
 struct plugin_row plugin_row_of_info(const struct plugin_info *info);
 
 /* A new reference, or NULL: memory. */
 json_t *plugin_row_object(const struct plugin_row *row);
 
-/* False: not such an object, or no memory; the row is empty then. */
+/* False: the object is no row, or no memory; the row is then empty. */
 bool plugin_row_of_object(const json_t *object, struct plugin_row *row);
 void plugin_row_free(struct plugin_row *row);
 
-/* {"base", "changing", "plugins": [id], "serves": [id]}; as above. */
+/* Contents as {"base", "changing", "plugins": [id], "serves": [id]}. Results as for rows above. */
 json_t *plugin_contents_object(const struct plugin_contents *contents);
 bool plugin_contents_of_object(const json_t *object, struct plugin_contents *contents);
 
@@ -45,10 +47,10 @@ bool plugin_contents_of_object(const json_t *object, struct plugin_contents *con
 struct plugin_summary {
     const struct plugin_info *info;
     const json_t *latency; /* frames at 48 kHz; NULL: unknown */
-    const char *failure;   /* why it is unknown; NULL */
+    const char *failure;   /* why the latency could not be measured; NULL: it could, or was not */
 };
 
-/* On standard output. Ranges that depend on the rate are those at 48 kHz. */
+/* Print on standard output. Ranges that depend on the rate are given for 48 kHz. */
 void plugin_summary_print(const struct plugin_summary *summary);
 
 /* A new reference, or NULL: memory. */

@@ -64,7 +64,7 @@ static uint64_t add_folder(uint64_t hash, const char *path, unsigned depth)
     return hash;
 }
 
-/* Links are followed: what they lead to is what is loaded. */
+/* Add a file or folder to a sum. Follows links, since their targets are loaded. */
 static uint64_t add_path(uint64_t hash, const char *path, unsigned depth)
 {
     struct stat entry;
@@ -74,8 +74,8 @@ static uint64_t add_path(uint64_t hash, const char *path, unsigned depth)
     return S_ISDIR(entry.st_mode) ? add_folder(hash, path, depth) : hash;
 }
 
-/* A sum of the names, sizes and times of one file, or of all files below a folder. Each
- * installation, upgrade and removal changes it. Reads no file. */
+/* A sum of the names, sizes and times of a file, or of all files below a folder. Each installation,
+ * upgrade and removal changes the sum. Reads no file. */
 static void stamp_path(const char *path, const char *surroundings, char stamp[PLUGIN_STAMP])
 {
     uint64_t hash = add_bytes(UINT64_C(0xcbf29ce484222325), surroundings, strlen(surroundings));
@@ -132,7 +132,7 @@ void plugin_memory_close(struct plugin_memory *memory)
     json_decref(memory->holders);
 }
 
-/* For the caller to free(), with an absolute path; NULL: memory. */
+/* The key of a holder, with its absolute path. The caller frees it. NULL: memory. */
 static char *key_of(const struct plugin_kind *kind, const char *holder)
 {
     char *key = NULL, *text = NULL, *path = realpath(holder, NULL);

@@ -24,9 +24,9 @@
 enum { PIECE = 1 << 16, PRINTED_MOST = 1 << 20, ANSWER_MOST = 1 << 26, POLL_MS = 200 };
 
 static const double PATIENCE = 10;       /* seconds: plugins may read much data from a slow disk */
-static const double SUPERVISOR_TIME = 2; /* seconds for it to end */
+static const double SUPERVISOR_TIME = 2; /* seconds to wait for the supervisor's end */
 
-/* The socket and the pipe: ends of halo first. Returns 0 or an errno. */
+/* Open the socket and the pipe. The first end of each is halo's. Returns 0 or an errno. */
 static int open_channels(int ends[2], int outputs[2])
 {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -41,7 +41,7 @@ static int open_channels(int ends[2], int outputs[2])
 
 static enum status start(struct plugin_scanner *scanner)
 {
-    int ends[2], outputs[2]; /* the child's are above its own three */
+    int ends[2], outputs[2]; /* the child's ends have numbers above its own three descriptors */
     TRY(plugin_sandbox_admit(&scanner->pass));
     int error = open_channels(ends, outputs);
     if (error != 0) {
@@ -65,7 +65,7 @@ static enum status start(struct plugin_scanner *scanner)
     return fail_errno(error, "cannot start %s to scan plugins", own_program());
 }
 
-/* What plugins have printed by now; not without end, if they print all the time. */
+/* Read the output of plugins so far, but stop after some, as they may print all the time. */
 static void read_output(struct plugin_scanner *scanner)
 {
     char bytes[4096];
@@ -82,7 +82,7 @@ static void read_output(struct plugin_scanner *scanner)
     }
 }
 
-/* The status of waitpid, which is that of its own end where it `ends` now. */
+/* Stop the child. Returns the status of waitpid: the child's own end if it `ends` by itself. */
 static int stop(struct plugin_scanner *scanner, bool ends)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
@@ -137,7 +137,7 @@ static bool send_all(int socket, const char *text, size_t length)
 
 enum waited { THERE, LATE, STOPPED };
 
-/* For an answer, taking what is printed meanwhile. Polls, since the signal may come before the wait
+/* Wait for an answer, and read output meanwhile. Polls, since a signal may come before the wait
  * begins. */
 static enum waited wait_for(struct plugin_scanner *scanner, double deadline)
 {
@@ -158,7 +158,7 @@ static enum waited wait_for(struct plugin_scanner *scanner, double deadline)
     return STOPPED;
 }
 
-/* Read what is there; false: the other side has closed, or sends too much. */
+/* Read available bytes of a line. False: the other side has closed, or sends too much. */
 static bool read_piece(int socket, struct scanner_line *line)
 {
     if (line->size - line->length < PIECE) {
@@ -189,7 +189,7 @@ static enum status report_silence(struct plugin_scanner *scanner, enum waited wa
     return STATUS_OK;
 }
 
-/* Wait for a whole line; its length with its end. 0: the child is gone. */
+/* Wait for a whole line. *length includes its end; 0: the child has ended. */
 static enum status receive(struct plugin_scanner *scanner, size_t *length)
 {
     struct scanner_line *line = &scanner->line;
@@ -238,7 +238,7 @@ enum status plugin_scanner_next(struct plugin_scanner *scanner, json_t **answer)
     return STATUS_INTERRUPTED;
 }
 
-/* Releases the question. */
+/* Ask a question and wait for the answer. Releases the question. */
 static enum status ask(struct plugin_scanner *scanner, json_t *question, json_t **answer)
 {
     *answer = NULL;
@@ -253,11 +253,12 @@ static enum status ask(struct plugin_scanner *scanner, json_t *question, json_t 
         return fail_memory("a question about a plugin");
     enum status status = STATUS_OK;
     if (scanner->process)
-        read_output(scanner); /* that of earlier questions */
+        read_output(scanner); /* output of earlier questions */
     else
         status = start(scanner);
     plugin_output_init(&scanner->printed, NULL);
-    /* At once: the child begins with the last brace, and what it answered before it died counts. */
+    /* Send the whole line at once: the child begins at its end. An answer before its death counts.
+     */
     bool is_sent = status == STATUS_OK && send_all(scanner->socket, line, strlen(line));
     free(line);
     if (is_sent)
@@ -304,7 +305,8 @@ enum status plugin_scanner_describe(struct plugin_scanner *scanner, const struct
                                     const char *id, const json_t *holders, bool measured,
                                     json_t **answer)
 {
-    if (scanner->process && strchr(id, '/')) /* it may read only the files that it knew of */
+    /* the child may read only files that were known when it started */
+    if (scanner->process && strchr(id, '/'))
         stop(scanner, false);
     scanner->id = id;
     return ask(scanner,
@@ -317,10 +319,10 @@ enum status plugin_scanner_describe(struct plugin_scanner *scanner, const struct
 
 enum { RATE = 48000, BLOCK = 1024, BLOCKS = 16 };
 
-/* The socket to halo, and why the last call failed. */
+/* State of the child process. */
 struct scanner_child {
     FILE *answers;
-    struct failure failure; /* the last one */
+    struct failure failure; /* why the last call failed */
     bool is_cut;            /* an answer could not be sent */
 };
 
@@ -329,7 +331,7 @@ static void answer(struct scanner_child *child, json_t *object)
     child->is_cut |= json_write(object, JSON_COMPACT | PLUGIN_INFO_DIGITS, child->answers) != 0;
 }
 
-/* ---- what a holder contains ---- */
+/* ---- contents of a holder ---- */
 
 static json_t *contents(const struct plugin_kind *kind, const char *holder, bool computes)
 {
@@ -359,7 +361,7 @@ static bool is_skipped(const struct look *look, const char *id)
     return is;
 }
 
-/* First describe it, which names its library. */
+/* Look at one plugin: describe it first, since the description names its library. */
 static void look_at(void *context, const char *id)
 {
     const struct look *look = context;
@@ -394,7 +396,8 @@ static json_t *look(struct scanner_child *child, const struct plugin_kind *kind,
 
 /* ---- one plugin ---- */
 
-/* Many plugins report their latency only after some blocks. */
+/* Run some blocks and add the latency to the answer. Many plugins report their latency only after
+ * some blocks. */
 static void run(struct plugin *plugin, json_t *answer)
 {
     struct block in, out = {0};
@@ -436,7 +439,7 @@ static json_t *describe(struct scanner_child *child, const struct plugin_kind *k
 
 /* ---- questions ---- */
 
-/* Each question begins without the holders of earlier ones, which cannot spoil it then. */
+/* Prepare a question: forget the holders of earlier questions, so that they cannot affect it. */
 static enum status use(const struct plugin_kind *kind, const json_t *holders)
 {
     size_t count = json_array_size(holders);
@@ -473,7 +476,7 @@ static json_t *answer_to(struct scanner_child *child, const json_t *question)
     return id ? describe(child, kind, id, measured) : NULL;
 }
 
-/* Before anything of a plugin is read. */
+/* Called before anything of a plugin is read. */
 static bool enter_sandbox(int argc, char **argv)
 {
     enum { SANDBOX = 1, ID, COUNT };
@@ -503,7 +506,7 @@ enum status cmd_plugin_scanner(int argc, char **argv)
     if (!questions || !child.answers)
         return fail(CAUSE_OTHER, "this command is internal: halo runs it to scan plugins");
     const struct log_keeper before = log_keep_failure(&child.failure);
-    (void)before; /* until the process ends */
+    (void)before; /* stays set until the process ends */
     json_t *question;
     while (!child.is_cut &&
            (question = json_loadf(questions, JSON_DISABLE_EOF_CHECK, NULL)) != NULL) {

@@ -17,10 +17,10 @@ enum {
     TAG_BITMAP = 1,
     TAG_B_FORMAT = 107,
     TAG_ACN_SN3D = 190,
-    TAG_ACN_N3D = 191, /* in the upper half of a tag; the lower one counts channels */
-    LABEL_FIRST = 1,   /* that of FL; the others follow as in WAVE_FORMAT_EXTENSIBLE */
+    TAG_ACN_N3D = 191, /* tags are in the upper half; the lower half is the number of channels */
+    LABEL_FIRST = 1,   /* label of FL; the next labels are in the order of WAVE_FORMAT_EXTENSIBLE */
     LABEL_BACK_LEFT = 5,
-    LABEL_REAR_LEFT = 33, /* "rear surround", beside "surround" */
+    LABEL_REAR_LEFT = 33, /* "rear surround", in addition to "surround" */
     LABEL_UNKNOWN = 0xFFFF,
     HEADER_BYTES = 12,
     DESCRIPTION_BYTES = 20,
@@ -28,8 +28,8 @@ enum {
 };
 
 #define P(NAME) CHANNEL_##NAME
-/* The surrounds of a tag are at the sides, as FFmpeg has it; where it has rear ones, too, those are
- * at the back. */
+/* Layouts of tags. Surround channels are at the sides, as in FFmpeg. If a tag also has rear
+ * surround channels, these are at the back. */
 static const struct {
     uint16_t tag, channels;
     uint8_t positions[TAG_CHANNELS_MOST];
@@ -114,7 +114,7 @@ static uint8_t position_of(uint64_t label)
     return CHANNEL_OTHER;
 }
 
-/* 0: it has none. */
+/* The label of a position; 0: there is none. */
 static uint16_t label_of(int position)
 {
     if (position < CHANNEL_IN_WAV)
@@ -142,7 +142,8 @@ static void read_descriptions(struct sound_bytes *bytes, const struct sound_chun
         positions[c] = position_of(label);
         has_rear |= label == LABEL_REAR_LEFT || label == LABEL_REAR_LEFT + 1;
     }
-    for (size_t c = 0; c < channels && has_rear; c++) { /* surrounds beside rear ones are sides */
+    /* with rear surrounds, the others are sides */
+    for (size_t c = 0; c < channels && has_rear; c++) {
         sound_bytes_number(bytes, chunk->content + HEADER_BYTES + c * DESCRIPTION_BYTES, 4, &label);
         if (label == LABEL_BACK_LEFT || label == LABEL_BACK_LEFT + 1)
             positions[c] = (uint8_t)(CHANNEL_SL + label - LABEL_BACK_LEFT);
@@ -169,7 +170,7 @@ static void read_tag(uint64_t tag, size_t channels, struct channel_layout *layou
             channel_order_sort(tags[i].positions, channels, layout, order);
 }
 
-/* The content of a chunk "chan". */
+/* Read the content of a chunk "chan". */
 static void channel_order_read_chan(struct sound_bytes *bytes, const struct sound_chunk *chunk,
                                     size_t channels, struct channel_layout *layout,
                                     struct channel_order *order)
@@ -240,10 +241,10 @@ size_t channel_order_put_chan(struct channel_layout layout, size_t channels,
 
 enum {
     FLAC_BLOCKS_MOST = 128,
-    FLAC_COMMENTS = 4, /* the type of a metadata block */
+    FLAC_COMMENTS = 4, /* type of a FLAC metadata block with comments */
     FLAC_COMMENTS_MOST = 1 << 16,
-    OGG_SEGMENTS = 26,   /* where a page's header has their number */
-    WAV_MASK = 20,       /* where WAVE_FORMAT_EXTENSIBLE has its mask */
+    OGG_SEGMENTS = 26,   /* offset of the number of segments in a page's header */
+    WAV_MASK = 20,       /* offset of the mask in WAVE_FORMAT_EXTENSIBLE */
     WAV_EXTENSIBLE = 40, /* bytes */
 };
 
@@ -296,7 +297,8 @@ static void order_of_vorbis(size_t channels, struct channel_layout *layout,
 static struct channel_layout layout_of_mask(uint64_t mask, size_t channels)
 {
     struct channel_layout layout = {.speakers = mask & ((UINT32_C(1) << CHANNEL_IN_WAV) - 1)};
-    while (channel_layout_count(layout) > channels) /* the highest have no channel */
+    /* the highest positions of the mask have no channel */
+    while (channel_layout_count(layout) > channels)
         layout.speakers &= ~(UINT32_C(1) << (31 - __builtin_clz(layout.speakers)));
     return layout;
 }
@@ -351,7 +353,7 @@ struct channel_layout channel_layout_of_flac(size_t channels)
     return layout;
 }
 
-/* The comment in a block of them, which ends at `end`. */
+/* Read the layout from the comments of a FLAC's block, which ends at `end`. */
 static void read_flac_comments(struct sound_bytes *bytes, uint64_t at, uint64_t end,
                                size_t channels, struct channel_layout *layout)
 {
@@ -374,7 +376,7 @@ static void read_flac_comments(struct sound_bytes *bytes, uint64_t at, uint64_t 
     }
 }
 
-/* The offset of a FLAC behind the ID3 tag that some files have in front. */
+/* The offset at which a FLAC begins. Some files have an ID3 tag before it. */
 static uint64_t flac_begin(struct sound_bytes *bytes)
 {
     unsigned char head[10];
@@ -415,7 +417,7 @@ static size_t side_of_square(size_t channels)
     return side * side == channels ? side : 0;
 }
 
-/* The layout of an Opus, by the family of its mapping (RFC 7845, RFC 8486). */
+/* Read the layout of an Opus from the family of its channel mapping (RFC 7845, RFC 8486). */
 static void read_opus(struct sound_bytes *bytes, size_t channels, struct channel_layout *layout,
                       struct channel_order *order)
 {
@@ -468,14 +470,14 @@ static bool flac_holds(struct channel_layout layout, size_t channels)
            (!layout.ambisonic && layout.speakers >> CHANNEL_IN_WAV == 0);
 }
 
-/* How a container, or a codec, has the layout of its channels. */
+/* How a container or a codec stores the layout of its channels. */
 struct order_form {
-    int mask, format; /* the part of libsndfile's format, and its value */
+    int mask, format; /* libsndfile's format & mask == format for these files */
     const char
-        *codec; /* of files that are taken for one layout by their number of channels; or NULL */
+        *codec; /* name of a codec whose layout follows from the number of channels; else NULL */
     void (*read)(struct sound_bytes *bytes, size_t channels, struct channel_layout *layout,
                  struct channel_order *order);
-    bool (*holds)(struct channel_layout layout, size_t channels); /* NULL: none */
+    bool (*holds)(struct channel_layout layout, size_t channels); /* NULL: holds no layout */
 };
 
 static const struct order_form *form_of(int format)
@@ -522,8 +524,8 @@ bool channel_layout_needs_extensible(struct channel_layout layout, size_t channe
            !channel_layout_equals(layout, channel_layout_implied(channels));
 }
 
-/* libsndfile reads floats of a W64 as integers, which is noise at full scale, if it is extensible.
- */
+/* Whether libsndfile would misread an extensible file: it reads floats of such a W64 as integers,
+ * which gives noise at full scale. */
 static bool is_misread(int format)
 {
     int submask = format & SF_FORMAT_SUBMASK;
@@ -572,7 +574,7 @@ void channel_order_choose(const char *name, int format, const struct stream_form
 
 /* ---- headers of complete files ---- */
 
-/* The format without its extension; what is left becomes a chunk that readers pass over. */
+/* Shorten the format to one without extension. The rest becomes a chunk that readers skip. */
 static int make_plain(int fd, const struct sound_chunk *format, const unsigned char tag[2])
 {
     unsigned char rest[] = {WAV_PLAIN, 0, 0, 0}, junk[24] = "JUNK";

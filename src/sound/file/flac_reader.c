@@ -14,18 +14,19 @@ struct flac_reader {
     struct sound_io *io; /* not owned */
     FLAC__StreamMetadata_StreamInfo header;
     bool has_header;
-    bool has_failed; /* no memory, or another format */
+    bool has_failed; /* memory ran out, or the format changed */
     bool is_at_end;
-    bool is_beyond;     /* looking for frames that the header does not count */
-    bool is_whole;      /* read from the first frame on */
-    bool was_checked;   /* the MD5 */
-    bool is_bad;        /* libFLAC may send silence for frames that it has lost */
-    int32_t *samples;   /* that were decoded at once, interleaved */
-    size_t room;        /* samples */
-    size_t first, held; /* of their frames: the next one to hand out, and all */
-    FLAC__uint64 end;   /* the byte after it */
-    int64_t silent;     /* frames to hand out before these */
-    int64_t next;       /* the frame after these */
+    bool is_beyond;   /* looking for frames beyond the header's number */
+    bool is_whole;    /* all frames were read from the first on */
+    bool was_checked; /* the MD5 was compared */
+    /* libFLAC reported an error: the next samples may be silence for lost frames */
+    bool is_bad;
+    int32_t *samples;   /* samples of the last decoded frames, interleaved */
+    size_t room;        /* capacity of `samples`, in samples */
+    size_t first, held; /* frames in `samples`: index of the next to hand out, and number */
+    FLAC__uint64 end;   /* offset of the byte after the last decoded frame */
+    int64_t silent;     /* silent frames to hand out before `samples` */
+    int64_t next;       /* number of the frame after `samples` */
     struct flac_damage damage;
 };
 
@@ -111,7 +112,7 @@ static void on_error(const FLAC__StreamDecoder *decoder, FLAC__StreamDecoderErro
 {
     struct flac_reader *reader = user;
     (void)decoder;
-    if (reader->is_beyond) { /* a tag, or padding, in which something may look like a frame */
+    if (reader->is_beyond) { /* after the sound, bytes of a tag or padding may look like a frame */
         reader->is_bad = status == FLAC__STREAM_DECODER_ERROR_STATUS_FRAME_CRC_MISMATCH;
         return;
     }
@@ -119,7 +120,8 @@ static void on_error(const FLAC__StreamDecoder *decoder, FLAC__StreamDecoderErro
     reader->is_bad = true;
 }
 
-/* Where frames are missing before this one, they are silent, unless its number is damaged, too. */
+/* If frames are missing before this frame, put silence in their place, unless the frame's number is
+ * damaged. */
 static void fill_gap(struct flac_reader *reader, int64_t number, size_t frames)
 {
     int64_t total = (int64_t)reader->header.total_samples;
@@ -145,7 +147,7 @@ static bool make_room(struct flac_reader *reader, size_t samples)
     return true;
 }
 
-/* Behind those that are held. Returns whether all are 0. */
+/* Append decoded samples to those held. Returns whether all are 0. */
 static bool take(struct flac_reader *reader, const FLAC__int32 *const buffer[], size_t channels,
                  size_t frames)
 {
@@ -188,7 +190,7 @@ static FLAC__StreamDecoderWriteStatus on_frame(const FLAC__StreamDecoder *decode
 
 /* ---- the reader ---- */
 
-/* From the first byte on, up to the first frame. */
+/* Read from the first byte up to the first frame. */
 static bool begin(struct flac_reader *reader)
 {
     struct sound_io *io = reader->io;
@@ -214,7 +216,7 @@ static bool begin(struct flac_reader *reader)
     return has_begun && reader->has_header;
 }
 
-/* As libsndfile names these samples. */
+/* libsndfile's subtype for samples of this many bits. */
 static int subtype_of(unsigned bits)
 {
     return bits <= 8    ? SF_FORMAT_PCM_S8
@@ -248,7 +250,8 @@ struct flac_reader *flac_reader_open(struct sound_io *io, SF_INFO *info)
     return reader;
 }
 
-/* A wrong number of frames shows by more of them, and so does another FLAC behind this one. */
+/* Look for frames after the last. They show that the number of frames is wrong, or that another
+ * FLAC follows. */
 static void look_beyond(struct flac_reader *reader)
 {
     int64_t total = (int64_t)reader->header.total_samples;
@@ -266,7 +269,7 @@ static void look_beyond(struct flac_reader *reader)
     reader->is_beyond = false;
 }
 
-/* A whole read has the MD5 of all samples. */
+/* At the end, compare the MD5 if all samples were read. */
 static void end(struct flac_reader *reader)
 {
     int64_t total = (int64_t)reader->header.total_samples;
@@ -288,7 +291,7 @@ static void end(struct flac_reader *reader)
     reader->was_checked |= is_whole;
 }
 
-/* The next frame of the file. False: there is none. */
+/* Decode the next frame of the file. False: there is none. */
 static bool decode(struct flac_reader *reader)
 {
     int64_t total = (int64_t)reader->header.total_samples;
@@ -306,7 +309,7 @@ static bool decode(struct flac_reader *reader)
     return reader->held > 0;
 }
 
-/* Frames that are there now, as floats or doubles. */
+/* Hand out decoded frames, as floats or doubles. */
 static size_t hand_out(struct flac_reader *reader, size_t frames, float *single, double *in_double)
 {
     size_t channels = reader->header.channels, left = reader->held - reader->first;
@@ -361,7 +364,7 @@ struct flac_damage flac_reader_damage(const struct flac_reader *reader)
     int64_t total = (int64_t)reader->header.total_samples;
     if (reader->is_at_end && damage.at == reader->next && damage.lost == 0 && !damage.is_format &&
         reader->next < total)
-        damage.at = -1; /* the caller knows the length */
+        damage.at = -1; /* the caller reports missing frames by the length */
     return damage;
 }
 

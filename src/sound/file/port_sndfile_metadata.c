@@ -1,5 +1,5 @@
-/* What surrounds the samples of a sound file. A file of its own: plugins and libhalo, which need
- * none of it, are linked without its libraries (tests/library_symbols.sh). */
+/* Reads the metadata of a sound file. It is a separate source file, so that plugins and libhalo,
+ * which need no metadata, are linked without its libraries (tests/library_symbols.sh). */
 #include "base/stop.h"
 #include "sound/file/port_sndfile_source.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* *is_whole: its bytes are there at any time, from the first of the file on. */
+/* *is_whole: all bytes of the file can be read at any time, from its first on. */
 static enum status check_whole(const struct sound_source *sound, int fd, bool *is_whole)
 {
     struct stat about;
@@ -18,8 +18,9 @@ static enum status check_whole(const struct sound_source *sound, int fd, bool *i
     return STATUS_OK;
 }
 
-/* Of a stream, what is before the samples of a WAV has been read; of another its head is kept, in
- * which chunks may follow the samples: they come with the others that do. */
+/* The bytes of a stream's head. Metadata before the samples of a WAV has been read already. Other
+ * streams have their head kept. Chunks after the samples are not included, even if they are in the
+ * head. */
 static struct sound_bytes bytes_of_head(const struct sound_source *sound)
 {
     uint64_t kept = sound_io_kept(&sound->io);
@@ -52,7 +53,7 @@ enum status source_read_metadata(struct source *source)
     if (is_file) {
         struct sound_bytes chunks = open_end_chunks(&sound->io.end), all = sound_bytes_of_file(fd);
         if (!sound->stream && sound->io.length > (int64_t)all.size)
-            all.size = (uint64_t)sound->io.length; /* what is missing is an error */
+            all.size = (uint64_t)sound->io.length; /* missing bytes are an error */
         TRY(read_all(sound, all));
         if (!sound->stream && sound->io.end.has_chunks)
             TRY(metadata_read_after(&chunks, sound->layout, source->traits.metadata));
@@ -65,7 +66,8 @@ enum status source_read_metadata(struct source *source)
     return STATUS_OK;
 }
 
-enum { AFTER_MOST = 1 << 24, AFTER_PART = 1 << 16 }; /* bytes that are read after the samples */
+/* most bytes that are read after the samples, and bytes of a read */
+enum { AFTER_MOST = 1 << 24, AFTER_PART = 1 << 16 };
 
 static enum status read_into(struct sound_source *sound, struct metadata_buffer *buffer,
                              uint64_t count)
@@ -85,14 +87,15 @@ static enum status read_into(struct sound_source *sound, struct metadata_buffer 
     return buffer->failed ? fail_memory("tags") : STATUS_OK;
 }
 
-/* What the decoder has read of it is in the head that is kept. */
+/* Read the bytes after the samples. Bytes that the decoder has read already are in the kept head.
+ */
 static enum status read_after(struct sound_source *sound, struct metadata_buffer *buffer)
 {
     const struct sound_io *io = &sound->io;
     uint64_t passed = (uint64_t)io->passed, next = sound->next;
     uint64_t most = sound->end - next < AFTER_MOST ? sound->end - next : AFTER_MOST;
     bool ends_early =
-        passed < next && next - passed >= AFTER_PART; /* more than padding is missing */
+        passed < next && next - passed >= AFTER_PART; /* the gap is more than padding */
     if (ends_early || (passed > next && passed > STREAM_HEAD))
         return STATUS_OK;
     if (passed < next) {

@@ -1,4 +1,4 @@
-/* Sound files and streams are opened, through libsndfile. */
+/* Opens sound files and streams, by libsndfile. */
 #include "base/files_read.h"
 #include "base/plural.h"
 #include "base/stop.h"
@@ -18,8 +18,8 @@
 
 /* ---- headers that leave the length open, as programs write them to a pipe ---- */
 
-/* libsndfile refuses such sizes, or takes them for an empty or a cut sound, or what follows the
- * samples for samples: it is shown the size that the header lacks. */
+/* libsndfile refuses such sizes, or reads an empty or truncated sound, or reads chunks after the
+ * samples as samples. So halo shows it the size that the header lacks. */
 static void put_size(unsigned char *bytes, size_t count, uint64_t size, bool big_endian)
 {
     for (size_t i = 0; i < count; i++)
@@ -40,8 +40,8 @@ static void find_chunks(struct sound_source *sound, struct sound_bytes *bytes,
     }
 }
 
-/* Before libsndfile opens a file (CLAIM_OPEN). Sets claim->end, and sound->layout where chunks
- * follow the samples. Errors are in `bytes`. */
+/* Show libsndfile the size of a file with CLAIM_OPEN, before it is opened. Sets claim->end, and
+ * sound->layout if chunks follow the samples. Errors are in `bytes`. */
 static void show_size(struct sound_source *sound, struct sound_bytes *bytes,
                       struct sound_claim *claim)
 {
@@ -52,11 +52,11 @@ static void show_size(struct sound_source *sound, struct sound_bytes *bytes,
         return;
     const struct chunk_layout *layout = sound_chunks_layout(head);
     if (layout && layout->whole_bytes == 8 && layout->size_bytes == 4)
-        return; /* an RF64 has the size elsewhere, and libsndfile asks for that of the file */
+        return; /* RF64 has the size elsewhere, and libsndfile takes the size of the file */
     uint64_t size = claim->end - claim->start + (layout ? layout->counted : 0);
     bool big_endian = layout ? layout->big_endian : memcmp(head, ".snd", 4) == 0;
     if (claim->size_bytes == 4 && size >= UINT32_MAX)
-        return; /* it has no right one, and is read as a stream */
+        return; /* no size fits, so the file is read as a stream */
     struct sound_patch *patch = &sound->io.patch;
     *patch = (struct sound_patch){.at = (int64_t)claim->size_at, .size = claim->size_bytes};
     put_size(patch->bytes, patch->size, size, big_endian);
@@ -90,17 +90,17 @@ static enum status open_au_size(struct sound_source *sound, unsigned char *head)
     if (number(head + 4, 4) > STREAM_HEAD)
         return refuse_long(sound);
     bool is_open = size == 0 || sound_size_is_made_up(size, 0);
-    if (!is_open && size > INT32_MAX) /* a negative one, for libsndfile */
+    if (!is_open && size > INT32_MAX) /* libsndfile would read a negative size */
         sound->io.shown = (int64_t)(number(head + 4, 4) + size);
     if (is_open || size > INT32_MAX)
         memset(head + 8, 0xFF, 4);
     return STATUS_OK;
 }
 
-/* Up to its samples. */
+/* The head of a stream, up to its samples. */
 struct stream_head {
     FILE *stream;
-    unsigned char *bytes; /* STREAM_HEAD */
+    unsigned char *bytes; /* STREAM_HEAD bytes */
     size_t size;
 };
 
@@ -115,10 +115,10 @@ static bool read_to(struct stream_head *head, uint64_t size)
 
 struct stream_chunks {
     bool is_described, is_absurd, begins_again; /* see sound_chunks.h */
-    bool is_long;                               /* the samples begin behind STREAM_HEAD */
+    bool is_long;                               /* the samples begin after STREAM_HEAD bytes */
 };
 
-/* Reads the chunks up to the samples, and their first bytes. */
+/* Read the chunks up to the samples, and the first bytes of the samples. */
 static bool read_to_data(struct stream_head *head, const struct chunk_layout *layout,
                          struct sound_chunk *data, struct stream_chunks *found)
 {
@@ -142,7 +142,8 @@ static bool read_to_data(struct stream_head *head, const struct chunk_layout *la
     return true;
 }
 
-/* For CAF, AIFF and W64. libsndfile reads an AIFF of no samples to the end of the stream. */
+/* Show libsndfile the size of the samples of a CAF, AIFF or W64. It would read an AIFF without
+ * samples to the end of the stream. */
 static enum status show_chunk_size(struct sound_source *sound, struct stream_head *head,
                                    const struct chunk_layout *layout)
 {
@@ -150,7 +151,7 @@ static enum status show_chunk_size(struct sound_source *sound, struct stream_hea
     struct stream_chunks found = {0};
     bool is_aiff = strcmp(layout->magic, "FORM") == 0;
     bool is_there = read_to_data(head, layout, &data, &found);
-    if (found.begins_again) /* which is refused later */
+    if (found.begins_again) /* a stream with two headers is refused later */
         return STATUS_OK;
     if (found.is_absurd)
         return fail(CAUSE_DAMAGED, SOUND_IMPOSSIBLE, sound->source.name);
@@ -174,7 +175,8 @@ static enum status show_chunk_size(struct sound_source *sound, struct stream_hea
     return STATUS_OK;
 }
 
-/* The same of a stream that begins so; all that is read of it is read again by sound->io. */
+/* Show libsndfile the size of a stream that begins with `start`. sound->io reads again all bytes
+ * that this reads. */
 static enum status show_stream_size(struct sound_source *sound, const unsigned char start[12])
 {
     struct stream_head head = {.stream = sound->stream, .bytes = malloc(STREAM_HEAD), .size = 12};
@@ -235,7 +237,8 @@ static enum status refuse_sound(struct sound_source *sound)
                     sound->source.name);
     if (strstr(sound->io.open_problem, "SF_INFO"))
         return refuse_header(sound);
-    if (strstr(sound->io.open_problem, "not a regular file")) /* it is one */
+    /* libsndfile is wrong: the file is a regular one */
+    if (strstr(sound->io.open_problem, "not a regular file"))
         return fail(CAUSE_DAMAGED, "cannot read %s: it is damaged", sound->source.name);
     if (strstr(sound->io.open_problem, "internal error"))
         return fail(CAUSE_UNSUPPORTED,
@@ -252,7 +255,8 @@ static enum status refuse_sound(struct sound_source *sound)
                 "cannot read %s: %s", sound->source.name, text);
 }
 
-/* Whether libsndfile keeps the samples of a container in no more than 16 bits. */
+/* Whether a format has 16-bit integers, in a container where libsndfile passes them on unchanged.
+ */
 static bool has_shorts(int format)
 {
     static const int containers[] = {SF_FORMAT_WAV, SF_FORMAT_WAVEX, SF_FORMAT_RF64,
@@ -267,7 +271,8 @@ static bool has_shorts(int format)
 static enum status use_info(struct sound_source *sound, const SF_INFO *info)
 {
     struct source *source = &sound->source;
-    /* libsndfile turns an AIFF's rate of 0 into 1 Hz, and rates beyond its own into these. */
+    /* libsndfile reads an AIFF's rate of 0 as 1 Hz, and higher rates than it can hold as this one.
+     */
     enum { AIFF_RATE_MOST = 0x4000000 };
     bool is_aiff = (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF;
     bool rateless = is_aiff && info->samplerate == 1;
@@ -297,14 +302,15 @@ static enum status judge_short(struct sound_source *sound, const struct sound_cl
 {
     uint64_t missing = claim->end - size;
     uint64_t frame = info ? sound_format_bytes(info->format) * (uint64_t)info->channels : 0;
-    if (frame > 0 && (claim->end - claim->start) % frame >= missing) /* of a frame that is none */
+    /* the missing bytes are an incomplete frame */
+    if (frame > 0 && (claim->end - claim->start) % frame >= missing)
         return STATUS_OK;
     uint64_t frames = frame > 0 ? (missing + frame - 1) / frame : 0;
     return sound_source_judge_missing(sound, frame > 0 ? (uint64_t)info->frames + frames : 0,
                                       frame > 0 ? frames : missing);
 }
 
-/* Of a sound whose samples are stored as they are. */
+/* Warn of a doubtful size, for sounds that are not compressed. */
 static void warn_doubtful(const struct sound_source *sound, const struct sound_claim *claim,
                           uint64_t size, const SF_INFO *info)
 {
@@ -324,7 +330,7 @@ static enum status open_wav_stream(struct sound_source *sound, const unsigned ch
     TRY(metadata_create(&sound->source.traits.metadata));
     TRY(stream_header_read_wav(sound->stream, head, sound->source.name, &header,
                                &sound->source.traits));
-    if (sound->source.length_is_open) { /* by what the file has */
+    if (sound->source.length_is_open) { /* the length is that of the file */
         header.frames = FRAMES_UNKNOWN;
         header.next = header.end = 0;
     }
@@ -344,7 +350,7 @@ static enum status open_wav_stream(struct sound_source *sound, const unsigned ch
     return STATUS_OK;
 }
 
-/* The chunk of the samples. False: there is none. */
+/* Find the chunk of the samples. False: there is none. */
 static bool find_data(struct sound_bytes *bytes, struct sound_chunks *chunks,
                       struct sound_chunk *data)
 {
@@ -377,7 +383,8 @@ static enum status check_twice(struct sound_source *sound)
     return sound_chunk_begins_again(&chunks, &data) ? refuse_twice(sound) : STATUS_OK;
 }
 
-/* An AIFF says twice how many frames it has; libsndfile goes by the size of their chunk. */
+/* Check the number of frames that an AIFF states besides the size of its samples. libsndfile uses
+ * only the size. */
 static enum status check_count(struct sound_source *sound, struct sound_bytes *bytes,
                                const SF_INFO *info)
 {
@@ -390,8 +397,8 @@ static enum status check_count(struct sound_source *sound, struct sound_bytes *b
     return sound_source_judge_missing(sound, count, count - frames);
 }
 
-/* From what was kept of its head. Of compressed samples libsndfile does not read all that there is.
- */
+/* Find the chunk after the samples, from the kept head of a stream. Not for compressed samples,
+ * which libsndfile does not read to their end. */
 static void find_next(struct sound_source *sound, const SF_INFO *info)
 {
     struct sound_bytes bytes = {.memory = sound->io.head, .size = sound_io_kept(&sound->io)};
@@ -410,8 +417,8 @@ static void find_next(struct sound_source *sound, const SF_INFO *info)
         sound->end = whole;
 }
 
-/* Lossy formats only guess their length from a stream's head; others know it, or claim an absurd
- * one. */
+/* Take the length of a stream from its head. Lossy formats only guess it there. Others know it, or
+ * claim an absurd length. */
 static void take_stream_claim(struct sound_source *sound, struct sound_bytes *head,
                               const SF_INFO *info)
 {
@@ -424,8 +431,8 @@ static void take_stream_claim(struct sound_source *sound, struct sound_bytes *he
         sound->source.frames = info->frames;
 }
 
-/* Samples from `start` on, of a format and number that libsndfile is not to take from the header.
- * info->format: of the raw samples; `format`: of the file. */
+/* Open the file again as raw samples from `start` on, with format and number of frames from halo,
+ * not from the header. info->format: format of the raw samples; `format`: format of the file. */
 static void open_again_raw(struct sound_source *sound, SF_INFO *info, int format, uint64_t start,
                            int64_t frames)
 {
@@ -445,7 +452,7 @@ static void open_again_raw(struct sound_source *sound, SF_INFO *info, int format
     sound->limit = info->frames < FRAMES_ABSURD ? info->frames : FRAMES_UNKNOWN;
 }
 
-/* Opens a W64 again whose samples libsndfile would read as others. */
+/* Open a W64 again if libsndfile would misread its samples. */
 static void open_w64_again(struct sound_source *sound, struct sound_bytes *bytes, SF_INFO *info)
 {
     uint64_t start;
@@ -455,15 +462,15 @@ static void open_w64_again(struct sound_source *sound, struct sound_bytes *bytes
                        frames);
 }
 
-/* libsndfile takes the size of such an AU for a negative one. */
+/* Whether an AU is so large that libsndfile reads its size as negative. */
 static bool is_large_au(int format, const struct sound_claim *claim)
 {
     return (format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AU && claim->kind == CLAIM_END &&
            claim->end - claim->start > INT32_MAX;
 }
 
-/* More samples than their container, or libsndfile, can count. False: it is to be read as a stream.
- */
+/* Open a file again that has more samples than its container or libsndfile can count. False: the
+ * file must be read as a stream. */
 static bool open_large_again(struct sound_source *sound, const struct sound_claim *claim,
                              SF_INFO *info)
 {
@@ -483,7 +490,7 @@ static bool open_large_again(struct sound_source *sound, const struct sound_clai
     return true;
 }
 
-/* Of a stream that libsndfile opened, what its head says. */
+/* Use the head of a stream that libsndfile has opened. */
 static enum status use_head(struct sound_source *sound, SF_INFO *info)
 {
     TRY(check_twice(sound));
@@ -499,7 +506,7 @@ static enum status use_head(struct sound_source *sound, SF_INFO *info)
     return read_layout(sound, head);
 }
 
-/* Also behind an ID3 tag, where the head that is kept holds all of it. */
+/* Whether a stream is FLAC, perhaps after an ID3 tag, if the kept head holds all of the tag. */
 static bool is_flac_stream(struct sound_source *sound)
 {
     const unsigned char *head = sound->io.head;
@@ -579,13 +586,12 @@ static enum status use_stream(struct sound_source *sound)
     sound->stream = fdopen(sound->fd, "rb");
     if (!sound->stream)
         return fail_errno(errno, "cannot open %s", sound->path);
-    sound->fd = -1; /* the stream's from here */
+    sound->fd = -1; /* the stream owns the descriptor now */
     return open_stream(sound);
 }
 
-/* Whether the length of an MP3 is a guess of libsndfile's, by the bits of the first frame: where it
- * has none of the headers that encoders put first, after a tag of ID3. libsndfile reads no further
- * than that. Errors: reading. */
+/* Whether libsndfile guesses the length of an MP3 from the bit rate of its first frame. It does if
+ * the file lacks the header that encoders put first, after an ID3 tag. Errors: reading. */
 static enum status find_guess(const struct sound_source *sound, const SF_INFO *info, bool *is_guess)
 {
     static const char *const names[] = {"Xing", "Info", "VBRI"};
@@ -609,7 +615,8 @@ static enum status find_guess(const struct sound_source *sound, const SF_INFO *i
     return STATUS_OK;
 }
 
-/* libsndfile asks libmpg123, which may print something, about what it does not know itself. */
+/* Open the file without output on standard error. libsndfile passes unknown files to libmpg123,
+ * which may print messages. */
 static SNDFILE *open_quietly(struct sound_source *sound, const struct sound_claim *claim,
                              SF_INFO *info)
 {
@@ -617,7 +624,7 @@ static SNDFILE *open_quietly(struct sound_source *sound, const struct sound_clai
                            : sound_io_open_quietly(&sound->io, info);
 }
 
-/* Whose sizes have 32 bits, unlike an RF64's. */
+/* Whether the sizes in the file have 32 bits, unlike in RF64. */
 static bool is_narrow(const SF_INFO *info)
 {
     int container = info->format & SF_FORMAT_TYPEMASK;
@@ -631,7 +638,7 @@ static bool is_bw64(struct sound_bytes *bytes)
     return sound_bytes_read(bytes, 0, magic, sizeof magic) && memcmp(magic, "BW64", 4) == 0;
 }
 
-/* What the header says by itself that no file can be. */
+/* Refuse a header that is impossible by itself. */
 static enum status check_claim(struct sound_source *sound, const struct sound_claim *claim)
 {
     if (claim->kind == CLAIM_FAILED)
@@ -664,7 +671,7 @@ static enum status describe(struct sound_source *sound, const SF_INFO *info,
     TRY(sound_source_check_ogg(sound));
     if (!sound->file || sound->io.error)
         return refuse_sound(sound);
-    /* Some formats do not know their length, some guess an absurd one. */
+    /* Some formats do not know their length, and some guess an absurd length. */
     sound->source.frames =
         info->frames >= 0 && info->frames < FRAMES_ABSURD ? info->frames : FRAMES_UNKNOWN;
     sound->source.seekable = info->seekable != 0;
@@ -688,22 +695,22 @@ static enum status open_file(struct sound_source *sound, uint64_t size)
     if (claim.kind == CLAIM_OPEN)
         show_size(sound, &bytes, &claim);
     bool is_shown = sound->io.patch.size > 0;
-    if (is_bw64(&bytes)) /* which libsndfile knows as RF64 */
+    if (is_bw64(&bytes)) /* libsndfile reads BW64 as RF64 */
         sound->io.patch = (struct sound_patch){.size = 4, .bytes = "RF64"};
     if (claim.is_described)
         sound->io.shown = (int64_t)claim.end;
     sound->file = open_quietly(sound, &claim, &info);
     if (sound->io.error)
         return refuse_read(sound, sound->io.error);
-    struct sound_chunks chunks; /* which halo cannot follow to the samples */
+    struct sound_chunks chunks; /* halo cannot follow the chunks to the samples */
     if (sound->file && claim.kind == CLAIM_NONE && sound_chunks_begin(&bytes, &chunks))
         return refuse_header(sound);
     if (is_short)
         TRY(judge_short(sound, &claim, size, sound->file ? &info : NULL));
     warn_doubtful(sound, &claim, size, &info);
     TRY(find_guess(sound, &info, &is_guess));
-    /* libsndfile rejects some truncated containers, and what it does not know before the samples of
-     * a WAV; and takes others of unknown size for empty: read them as a stream. */
+    /* Read a file as a stream if libsndfile fails: it rejects some truncated containers and unknown
+     * chunks before the samples of a WAV, and reads some files of unknown size as empty. */
     bool is_open = claim.kind == CLAIM_OPEN;
     bool is_plain = (claim.kind == CLAIM_END || is_open) && claim.bits > 0 && !sound->file;
     sound->source.length_is_open = is_open;

@@ -29,27 +29,27 @@ struct sound_sink {
     struct atomic_file regular; /* empty if written directly */
     struct stream_format format;
     struct channel_order order;
-    struct channel_layout stated; /* by the file */
-    int major;                    /* that libsndfile writes */
-    bool extensible;              /* if it is a WAV */
-    bool w64;                     /* whose header is ours, */
-    bool w64_extensible;          /* and has a layout */
-    bool has_short;               /* integers of 16 bits */
-    double most;                  /* the largest sample of any other format */
-    struct quantiser *quantiser;  /* of an integer format, else NULL */
-    bool rf64;                    /* or downgraded to WAV */
+    struct channel_layout stated; /* layout that the file states */
+    int major;                    /* container that libsndfile writes */
+    bool extensible;              /* WAV: the format is extensible */
+    bool w64;                     /* a W64 whose header halo writes */
+    bool w64_extensible;          /* that header is extensible and has a layout */
+    bool has_short;               /* the samples are 16-bit integers */
+    double most;                  /* largest sample that a format without integers holds */
+    struct quantiser *quantiser;  /* for an integer format, else NULL */
+    bool rf64;                    /* RF64, which becomes WAV at the end if it is small */
     bool pad_to_even;             /* a WAV chunk of odd length needs a pad byte */
-    bool is_finished;             /* but for what follows the samples, and its name */
-    uint64_t frames;              /* written */
-    int sound_format;             /* of OUT, whoever writes it */
+    bool is_finished;             /* complete except for metadata after the samples and the name */
+    uint64_t frames;              /* frames written */
+    int sound_format;             /* format of OUT, whether libsndfile or halo writes its header */
     size_t chunk;                 /* frames */
     void *interleaved;
 };
 
 /* ---- metadata around the samples ---- */
 
-/* libsndfile finds no samples behind about 50,000 bytes of chunks, or behind some that it knows and
- * are damaged. The most valuable is chosen first. */
+/* Put metadata in front of the samples. libsndfile finds no samples after about 50,000 bytes of
+ * chunks, or after damaged chunks of some kinds. The most valuable kinds are chosen first. */
 static void put_in_front(struct sound_metadata *metadata, enum metadata_family family,
                          struct metadata_buffer *bytes)
 {
@@ -90,7 +90,7 @@ static enum splice_kind plan_flac(const struct sink_settings *settings,
     return splice->comments.size > 4 || splice->bytes.size > 0 ? SPLICE_FLAC : SPLICE_NONE;
 }
 
-/* libsndfile has at most 51,200 bytes for the header of an Opus. */
+/* Most bytes of comments in an Opus: libsndfile has 51,200 bytes for its header. */
 enum { OPUS_MOST = 50000 };
 
 static enum splice_kind plan_ogg(const struct sink_settings *settings, struct channel_layout layout,
@@ -116,17 +116,19 @@ static enum splice_kind plan_mpeg(const struct sink_settings *settings,
 
 /* ---- containers ---- */
 
-/* What a sink has to know of a container that libsndfile writes, or halo itself. */
+/* Properties of a container for writing. */
 struct sink_container {
     int major;
-    enum metadata_family family; /* of its chunks */
+    enum metadata_family family; /* family of the container's chunks */
     bool is_wav;
-    bool is_large;           /* it may be beyond 4 GB */
-    bool goes_forward;       /* it is valid without going back to its header */
-    bool takes_behind;       /* its chunks follow the samples: libsndfile finds those in any case */
-    bool in_file, in_stream; /* the header of one is halo's, with chunks in front of the samples */
-    const char *layout_chunk; /* the name of the chunk for the channel layout, or NULL */
-    /* Metadata that is spliced into what libsndfile writes, or NULL. */
+    bool is_large;     /* files may exceed 4 GB */
+    bool goes_forward; /* files are valid without seeking back to the header */
+    /* chunks go after the samples, where libsndfile always finds the samples */
+    bool takes_behind;
+    /* halo writes the header, with chunks before the samples, of a file or of a stream */
+    bool in_file, in_stream;
+    const char *layout_chunk; /* name of the chunk for the channel layout, or NULL */
+    /* Plans metadata that is spliced into the bytes of libsndfile. NULL: none is. */
     enum splice_kind (*plan)(const struct sink_settings *settings, struct channel_layout layout,
                              struct sound_splice *splice);
 };
@@ -145,7 +147,7 @@ static const struct sink_container *container_of(int format)
         {SF_FORMAT_FLAC, .is_large = true, .goes_forward = true, .plan = plan_flac},
         {SF_FORMAT_OGG, .is_large = true, .goes_forward = true, .plan = plan_ogg},
         {SOUND_MPEG, .goes_forward = true, .plan = plan_mpeg},
-        {SF_FORMAT_RAW, .is_large = true}, /* of ours, whose header is written before */
+        {SF_FORMAT_RAW, .is_large = true}, /* halo has written the header before */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].major == (format & SF_FORMAT_TYPEMASK))
@@ -168,7 +170,7 @@ static enum status sink_metadata_plan(const struct sink_settings *settings, bool
 enum status sink_metadata_plan_after(struct sound_metadata *metadata, int container, bool is_rf64,
                                      uint64_t size, struct metadata_buffer *chunks)
 {
-    enum { MARGIN = 64 }; /* for what the file gets at its end */
+    enum { MARGIN = 64 }; /* bytes for additions at the end of the file */
     enum metadata_family family = is_rf64 ? FAMILY_RF64 : container_of(container)->family;
     bool is_narrow = !is_rf64 && family != FAMILY_CAF;
     chunks->size = 0;
@@ -181,7 +183,7 @@ enum status sink_metadata_plan_after(struct sound_metadata *metadata, int contai
     return metadata_buffer_status(chunks);
 }
 
-/* Where the chunk after the samples is to begin; 0: they have none. */
+/* The offset at which a chunk after the samples begins; 0: there is no chunk of samples. */
 static uint64_t end_of_samples(struct sound_chunks *chunks)
 {
     struct sound_chunk chunk;
@@ -191,7 +193,7 @@ static uint64_t end_of_samples(struct sound_chunks *chunks)
     return 0;
 }
 
-/* Put them there, into a complete file. Returns 0 or an errno. */
+/* Append chunks to a complete file. Returns 0 or an errno. */
 static int sink_metadata_append(int fd, const struct metadata_buffer *added)
 {
     struct sound_bytes bytes = sound_bytes_of_file(fd);
@@ -202,10 +204,9 @@ static int sink_metadata_append(int fd, const struct metadata_buffer *added)
     if (at == 0)
         return bytes.error ? bytes.error : EIO;
     size_t padding =
-        at > bytes.size ? (size_t)(at - bytes.size) : 0; /* less than a chunk's align */
+        at > bytes.size ? (size_t)(at - bytes.size) : 0; /* padding, less than a chunk's align */
     int error = padding < sizeof zeros ? sound_bytes_write(fd, bytes.size, zeros, padding) : EIO;
-    if (bytes.size >
-        at + 1) /* chunks that libsndfile has put there; a byte is its padding of a CAF */
+    if (bytes.size > at + 1) /* libsndfile has put chunks there; one byte is its padding in a CAF */
         at = bytes.size;
     if (!error)
         error = sound_bytes_write(fd, at, added->bytes, added->size);
@@ -218,7 +219,7 @@ static int sink_metadata_append(int fd, const struct metadata_buffer *added)
     return sound_bytes_write(fd, layout->whole_at, number, layout->whole_bytes);
 }
 
-/* A comment that makes room in an Ogg. Before the first frame. */
+/* Set a comment that makes room in an Ogg. Call before the first frame. */
 static enum status make_room(size_t room, SNDFILE *file)
 {
     char *text = malloc(room + 1);
@@ -231,7 +232,7 @@ static enum status make_room(size_t room, SNDFILE *file)
     return failed ? fail_memory("tags") : STATUS_OK;
 }
 
-/* ---- what was written is opened again ---- */
+/* ---- opening the written file again ---- */
 
 static bool is_as_written(const struct sound_sink *sound, const SF_INFO *info)
 {
@@ -246,7 +247,7 @@ static bool is_as_written(const struct sound_sink *sound, const SF_INFO *info)
            info->samplerate == (int)sound->format.rate;
 }
 
-/* The error of a write; 0: what libsndfile says. */
+/* Fail with the error of a write. error 0: use libsndfile's error. */
 static enum status sound_sink_refuse(const struct sound_sink *sound, int error)
 {
     if (stop_requested())
@@ -258,7 +259,8 @@ static enum status sound_sink_refuse(const struct sound_sink *sound, int error)
                 sound->regular.temporary ? "; nothing was changed" : "");
 }
 
-/* Open a regular file again. *opens: it is what was written. Errors: reading, memory. */
+/* Open a written regular file again. *opens: libsndfile reads the same format and length. Errors:
+ * reading, memory. */
 static enum status sound_sink_check(const struct sound_sink *sound, bool *opens)
 {
     struct sound_io io = {0};
@@ -290,13 +292,14 @@ static void sound_sink_close(struct sink *sink)
     free(sound);
 }
 
-/* Samples to write: one of these two. */
+/* Samples to write. One of the two members is NULL. */
 struct rows_to_write {
     const float *const *single;
     const double *const *in_double;
 };
 
-/* Single precision has no sample beyond what every format holds. */
+/* Check doubles against the range of the format. All formats hold every sample in single precision.
+ */
 static enum status check_range(const struct sound_sink *sound, const struct rows_to_write *rows,
                                size_t frames)
 {
@@ -312,7 +315,7 @@ static enum status check_range(const struct sound_sink *sound, const struct rows
     return STATUS_OK;
 }
 
-/* Left-justified 32 bits to the 16 that libsndfile then writes as they are. */
+/* Convert left-justified 32-bit samples to 16 bits, which libsndfile writes unchanged. */
 SIMD_CLONES
 static void shorten(const int32_t *restrict from, size_t count, int16_t *restrict to)
 {
@@ -320,7 +323,7 @@ static void shorten(const int32_t *restrict from, size_t count, int16_t *restric
         to[i] = (int16_t)(from[i] >> 16);
 }
 
-/* Writes the samples as the file's integers. */
+/* Write the samples as integers of the file's format. */
 static sf_count_t write_integers(struct sound_sink *sound, const struct rows_to_write *rows,
                                  size_t at, size_t frames)
 {
@@ -334,7 +337,7 @@ static sf_count_t write_integers(struct sound_sink *sound, const struct rows_to_
         return sf_writef_int(sound->file, sound->interleaved, (sf_count_t)frames);
     size_t count = frames * sound->format.channels;
     int32_t *integers = sound->interleaved;
-    int16_t *shorts = (void *)(integers + count); /* there is room for doubles */
+    int16_t *shorts = (void *)(integers + count); /* the buffer has room for doubles */
     shorten(integers, count, shorts);
     return sf_writef_short(sound->file, shorts, (sf_count_t)frames);
 }
@@ -411,7 +414,7 @@ static int write_layout(const struct sound_sink *sound)
     return 0;
 }
 
-/* All of the file but what follows the samples. */
+/* Finish the file, except for metadata after the samples. */
 static enum status finish(struct sound_sink *sound)
 {
     int failed = sf_close(sound->file);
@@ -453,7 +456,8 @@ static enum status sound_sink_commit(struct sink *sink)
     return sound->regular.temporary ? atomic_file_keep(&sound->regular, sound->name) : STATUS_OK;
 }
 
-/* Puts metadata behind the samples, which end at `end`. *opens: libsndfile finds the samples. */
+/* Put metadata after the samples, which end at `end`. *opens: libsndfile still finds the samples.
+ */
 static enum status put_behind(struct sound_sink *sound, struct sound_metadata *metadata,
                               uint64_t end, bool *opens)
 {
@@ -505,10 +509,11 @@ static const struct sink_kind sound_sink_kind = {.write = sound_sink_write,
 
 /* ---- opening ---- */
 
-/* A WAV that may become larger is written as RF64; leaves space for headers and tags. */
+/* Most bytes of samples in a WAV, with space for headers and tags. A larger WAV is written as RF64.
+ */
 #define WAV_BYTES_MOST (UINT32_MAX - (UINT32_C(1) << 20))
 
-/* Open the destination; *stream: it does not seek. */
+/* Open the destination. *stream: it cannot seek. */
 static enum status open_output(struct sound_sink *sound, const struct sink_settings *settings,
                                bool *stream)
 {
@@ -546,7 +551,7 @@ static bool fits_wav(const struct sink_settings *settings, bool otherwise)
     return (uint64_t)settings->frames <= WAV_BYTES_MOST / frame;
 }
 
-/* libsndfile's container; SF_FORMAT_RAW if the header is ours. */
+/* The container that libsndfile writes; SF_FORMAT_RAW if halo writes the header. */
 static int major_of(const struct sink_settings *settings, bool stream)
 {
     const struct sink_container *container = container_of(settings->sound_format);
@@ -557,7 +562,7 @@ static int major_of(const struct sink_settings *settings, bool stream)
                : settings->sound_format & SF_FORMAT_TYPEMASK;
 }
 
-/* Write a header of ours; the samples follow as raw data. */
+/* Write halo's own header. The samples follow as raw data. */
 static enum status open_stream(struct sound_sink *sound, const struct sink_settings *settings,
                                SF_INFO *info)
 {
@@ -603,7 +608,7 @@ static enum status check_size(const struct sound_sink *sound, const struct sink_
                 sound->name);
 }
 
-/* Writes the layout into CAF and AIFF, unless it is mono or stereo. */
+/* Let libsndfile write the layout into CAF and AIFF, unless it is mono or stereo. */
 static void set_layout_chunk(struct sound_sink *sound)
 {
     unsigned char content[CHANNEL_CHUNK_MOST];
@@ -617,7 +622,7 @@ static void set_layout_chunk(struct sound_sink *sound)
     sf_set_chunk(sound->file, &chunk);
 }
 
-/* Drops the bytes behind the header. Errors show in what is written next. */
+/* Drop the bytes after the header. If that fails, the next write fails, too. */
 static void drop_rest(const struct sound_sink *sound)
 {
     off_t at = lseek(sound->fd, 0, SEEK_CUR);
@@ -668,7 +673,8 @@ static enum status open_sound(struct sound_sink *sound, const struct sink_settin
     if (quality >= 0)
         sf_command(sound->file, SFC_SET_VBR_ENCODING_QUALITY, &quality, sizeof quality);
     sf_command(sound->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
-    if (major == SF_FORMAT_AIFF) /* the header had that chunk, and fewer samples leave its end */
+    /* the header had a PEAK chunk, and few samples would not cover its end */
+    if (major == SF_FORMAT_AIFF)
         drop_rest(sound);
     if (major == SF_FORMAT_RF64 && (settings->sound_format & SF_FORMAT_TYPEMASK) != major)
         sf_command(sound->file, SFC_RF64_AUTO_DOWNGRADE, NULL, SF_TRUE);

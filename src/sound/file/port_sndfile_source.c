@@ -15,14 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- parts, read by several threads ---- */
+/* ---- parts of a file, read by several threads ---- */
 
 enum {
-    PIECE = 1 << 17, /* samples that a worker reads at a time: they stay in its cache */
-    LEAST = 1 << 20, /* samples: each worker parses the header for itself */
+    PIECE = 1 << 17, /* samples that a worker reads at a time; they fit into its cache */
+    LEAST = 1 << 20, /* fewest samples to share among workers, since each parses the header */
 };
 
-/* A worker's. */
+/* State of a worker. */
 struct part {
     struct sound_io io;
     SNDFILE *file;
@@ -33,20 +33,21 @@ struct parts_job {
     const struct sound_source *sound;
     double *const *rows;
     size_t frames;
-    size_t piece;       /* frames */
+    size_t piece;       /* frames of a piece */
     bool is_single;     /* single precision holds the samples */
-    struct part *parts; /* [worker] */
+    struct part *parts; /* one for each worker */
     atomic_bool failed;
 };
 
-/* libsndfile converts these samples exactly. */
+/* Whether libsndfile converts these samples to floats exactly. */
 static bool fits_single(int format)
 {
     int samples = format & SF_FORMAT_SUBMASK;
     return samples == SF_FORMAT_FLOAT || samples == SF_FORMAT_PCM_16 || samples == SF_FORMAT_PCM_24;
 }
 
-/* Files that are read otherwise than by their header have a limit, or begin elsewhere. */
+/* Whether workers can share the file. Not if halo corrects its header: then it has a limit, or
+ * begins elsewhere. */
 static bool may_be_parted(const struct sound_source *sound, size_t frames)
 {
     const struct source *source = &sound->source;
@@ -171,7 +172,7 @@ static enum status refuse_flac(struct sound_source *sound, const struct flac_dam
                 damage->at, cure);
 }
 
-/* A warning that names the damage of a FLAC that was read. */
+/* Warn of the damage in a FLAC that was read. */
 static void sound_source_report_damage(const struct sound_source *sound)
 {
     if (!sound->flac || !sound->allow_truncated)
@@ -250,7 +251,7 @@ enum status sound_source_check_ogg(struct sound_source *sound)
         TRY(judge_pages(sound));
     if (io->pages.is_chain)
         return refuse_chain(sound);
-    if (io->pages.begins_late) /* as what was recorded from a server does */
+    if (io->pages.begins_late) /* recordings of a server's stream do this */
         warning("%s begins late: pages before its first samples are missing", sound->source.name);
     return io->pages.has_ended ? STATUS_OK : sound_source_judge_missing(sound, 0, 0);
 }
@@ -271,7 +272,7 @@ static enum status sound_source_check(struct sound_source *sound)
 
 /* ---- reading ---- */
 
-/* Notes if single precision holds even the largest sample inexactly. */
+/* Print a note if single precision rounds even the largest sample. */
 static void note_too_small(const struct sound_source *sound)
 {
     double largest = sound->narrowed.largest;
@@ -300,8 +301,8 @@ static void sound_source_close(struct source *source)
     free(sound);
 }
 
-/* Of a stream, only what follows its samples shows that their size of 32 bits may have begun again
- * at 0: neither its end nor a chunk. Once, behind the last frame. */
+/* Warn, once after the last frame of a stream, if neither its end nor a chunk follows. Its 32-bit
+ * size may then be too small, having begun again at 0. */
 static void warn_goes_on(struct sound_source *sound)
 {
     enum { ID = 4, WAIT_MS = 100 };
@@ -354,7 +355,7 @@ static enum status end_early(struct sound_source *sound)
                    : STATUS_OK;
 }
 
-/* Converts in place from double to single precision. Larger samples would become infinite. */
+/* Convert from double to single precision in place. Notes samples that would become infinite. */
 static void narrow(void *samples, size_t count, struct narrowed *narrowed)
 {
     char *bytes = samples;
@@ -371,7 +372,8 @@ static void narrow(void *samples, size_t count, struct narrowed *narrowed)
     }
 }
 
-/* The floats that libsndfile makes of them, of which it does one at a time, and reads 8 KiB. */
+/* Convert 16-bit integers to the same floats as libsndfile, which converts one at a time in pieces
+ * of 8 KiB. */
 SIMD_CLONES
 static void widen(const int16_t *restrict from, size_t count, float *restrict to)
 {
@@ -379,7 +381,7 @@ static void widen(const int16_t *restrict from, size_t count, float *restrict to
         to[i] = (float)from[i] * 0x1p-15F;
 }
 
-/* The next frames, as floats. */
+/* Read the next frames as floats. */
 static sf_count_t read_shorts(struct sound_source *sound, size_t frames)
 {
     size_t channels = sound->source.format.channels;
@@ -402,13 +404,13 @@ static sf_count_t read_frames(struct sound_source *sound, bool single, size_t fr
                            : sf_readf_float(sound->file, sound->interleaved, (sf_count_t)frames);
 }
 
-/* Rows to read into: one of these two. */
+/* Rows to read into. One of the two members is NULL. */
 struct planar_rows {
     float *const *single;
     double *const *in_double;
 };
 
-/* The next frames, at most a chunk, to the rows from `at` on. */
+/* Read the next frames, at most a chunk, into the rows from `at` on. */
 static size_t read_chunk(struct sound_source *sound, const struct planar_rows *rows, size_t at,
                          size_t frames)
 {
@@ -440,7 +442,7 @@ static enum status refuse_beyond(const struct sound_source *sound, size_t read)
                        : "make it quieter first: halo render --precision double --normalize -1");
 }
 
-/* No longer than the sound: a mask is often short, and its chunk new memory. */
+/* Allocate the chunk. It is no longer than the sound, since masks are often short. */
 static enum status make_chunk(struct sound_source *sound)
 {
     size_t channels = sound->source.format.channels;
@@ -475,8 +477,8 @@ static enum status read_rows(struct sound_source *sound, const struct planar_row
     return STATUS_OK;
 }
 
-/* libsndfile seeks wrong into the last page of a Vorbis, whose end is cut: from two pages before
- * on, frames are read. */
+/* Seek in a Vorbis. libsndfile seeks wrongly into the last page if its end is cut, so from two
+ * pages before the end on, frames are read instead. */
 static bool seek_vorbis(struct sound_source *sound, uint64_t frame)
 {
     enum { PART = 256 };

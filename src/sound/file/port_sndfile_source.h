@@ -1,6 +1,6 @@
 /* A sound file or stream as a source: port_sndfile_source.c reads it, port_sndfile_open.c opens it.
- * port_sndfile_metadata.c reads what surrounds the samples. Private to them. Threads: one at a
- * time. */
+ * port_sndfile_metadata.c reads its metadata. Only these files include this header. Threads: one at
+ * a time. */
 #ifndef HALO_PORT_SNDFILE_SOURCE_H
 #define HALO_PORT_SNDFILE_SOURCE_H
 
@@ -10,81 +10,84 @@
 
 #include <stdio.h>
 
-/* Doubles that are read in single precision. */
+/* Losses when doubles are read in single precision. */
 struct narrowed {
-    double beyond;  /* the first that it cannot hold; 0: none */
-    size_t sample;  /* which of those read together */
-    double largest; /* of all so far */
+    double beyond;  /* first value that single precision cannot hold; 0: none */
+    size_t sample;  /* index of `beyond` in its read */
+    double largest; /* largest magnitude so far */
 };
 
 struct sound_source {
     struct source source;
     SNDFILE *file;
-    struct flac_reader *flac; /* instead of it */
+    struct flac_reader *flac; /* used instead of `file` for FLAC; NULL: not used */
     int fd;
-    FILE *stream;    /* instead of fd if the input does not seek */
-    bool is_in_part; /* standard input that is not at its beginning, or has none */
+    FILE *stream;    /* used instead of `fd` if the input cannot seek */
+    bool is_in_part; /* standard input is not at the beginning of its file, or cannot tell */
     struct sound_io io;
     char *path;
     bool allow_truncated;
-    bool reported_missing; /* by a warning */
-    bool is_double;        /* the samples of the file; */
-    bool is_short;         /* integers of 16 bits, which libsndfile hands out as they are */
+    bool reported_missing; /* a warning about missing frames was printed */
+    bool is_double;        /* the file has samples in double precision */
+    bool is_short;         /* the file has 16-bit integers, which libsndfile passes on unchanged */
     struct narrowed narrowed;
-    int64_t position;
-    int64_t limit; /* frames of sound, without trailing data, or FRAMES_UNKNOWN */
+    int64_t position; /* frame of the next read */
+    int64_t limit;    /* frames of sound, without trailing data, or FRAMES_UNKNOWN */
     struct channel_order order;
-    /* Of a stream made of chunks: where in `io` the chunk after the samples begins, and where the
-     * file claims to end. Equal: there is none, or it is not known. */
+    /* For a stream made of chunks: the layout; and the bytes of `io` where the chunk after the
+     * samples begins (next) and where the file claims to end (end). next == end: no chunk follows,
+     * or none is known. */
     const struct chunk_layout *layout;
     uint64_t next, end;
-    size_t chunk;      /* frames; 0: not read yet */
-    void *interleaved; /* floats, or doubles if asked for */
+    size_t chunk;      /* frames in `interleaved`; 0: nothing was read yet */
+    void *interleaved; /* floats, or doubles when read in double precision */
 };
 extern const struct source_kind sound_source_kind;
 
-/* Its header says `frames`, of which `missing` are; 0 frames: as many bytes are; 0: its end is.
- * Errors: unless that is allowed, which one warning says. */
+/* Report a truncated sound: as an error, or once as a warning if allow_truncated. `missing` of the
+ * `frames` in its header are missing. If `frames` is 0, `missing` counts bytes, and 0 means that
+ * the end is missing. */
 MUST_CHECK enum status sound_source_judge_missing(struct sound_source *sound, uint64_t frames,
                                                   uint64_t missing);
 
-/* All of an Ogg, which is read to its end: whether its pages are right, its end is there, and it is
- * one sound. Errors: unless that is allowed; that of io->error is the caller's to report. */
+/* Read an Ogg to its end and check that its pages are intact, its end is there, and it holds one
+ * sound. Errors: a fault that allow_truncated does not allow. The caller reports io->error. */
 MUST_CHECK enum status sound_source_check_ogg(struct sound_source *sound);
 
 /* ---- FLAC (flac_reader.c) ---- */
 
-/* FLAC by libFLAC itself, which checks more than libsndfile asks it for: the checksum of each
- * frame, and the MD5 of all samples where a sound is read from its first frame to its last one. RFC
- * 9639. Frames that are damaged or missing are silent, so that what follows keeps its place. */
+/* Reads FLAC by libFLAC directly, to check more than libsndfile does: the checksum of each frame,
+ * and the MD5 of all samples if a sound is read from its first frame to its last. RFC 9639. Frames
+ * that are damaged or missing are silent, so that later frames keep their place. */
 struct flac_reader;
 
-/* Whether these bytes of the beginning are a FLAC's, or an ID3 tag's, whose end `*next` is: there
- * the same is asked again. */
+/* Whether a file with these first bytes is a FLAC. If they begin an ID3 tag, the result is false
+ * and *next is the end of the tag, where the caller asks again; otherwise *next is 0. */
 bool flac_reader_knows(const unsigned char *head, size_t size, uint64_t *next);
 
-/* Read `io` from its beginning; it must outlive the reader. Sets all of `info`; frames is
- * FRAMES_UNKNOWN where the header does not say. Errors: io->error; or the line is the caller's:
- * io->open_problem. NULL: it failed. */
+/* Read `io` from its beginning; it must outlive the reader. Sets all of `info`; info->frames is
+ * FRAMES_UNKNOWN if the header has no length. NULL: opening failed. The error is in io->error, or
+ * as text in io->open_problem, which the caller prints. */
 struct flac_reader *flac_reader_open(struct sound_io *io, SF_INFO *info);
 
-/* The next frames, interleaved: floats, or doubles. Fewer: the end, damage (below) or io->error. */
+/* Read the next frames, interleaved, into `single` or `in_double`. Fewer frames mean the end,
+ * damage (flac_reader_damage) or io->error. */
 sf_count_t flac_reader_read(struct flac_reader *reader, size_t frames, float *single,
                             double *in_double);
 
-/* Files only. False: see io->error; 0: it is damaged. */
+/* Files only. False: seeking failed, by io->error; if that is 0, the file is damaged. */
 MUST_CHECK bool flac_reader_seek(struct flac_reader *reader, int64_t frame);
 
 struct flac_damage {
-    int64_t at;     /* the first frame that is damaged or missing; -1: none is */
-    int64_t lost;   /* frames that are silent, or that are missing at the end */
-    bool is_cut;    /* the last one, of a sound whose header does not say how many there are */
-    bool is_sum;    /* each frame is right, but their MD5 is not */
-    bool is_format; /* the header gives another rate, or other channels, bits or number of frames */
+    int64_t at;     /* first frame that is damaged or missing; -1: none */
+    int64_t lost;   /* number of frames that are silent or missing at the end */
+    bool is_cut;    /* the last frame is cut short, and the header gives no number of frames */
+    bool is_sum;    /* each frame is right, but the MD5 of all samples is wrong */
+    bool is_format; /* rate, channels, bits or number of frames differ from the header */
 };
 
-/* The damage of all that was read so far. Where the header says how many frames there are, a last
- * one that is cut short is no damage, but missing. */
+/* The damage of all frames read so far. If the header gives the number of frames, a last frame that
+ * is cut short counts as missing, not as damaged. */
 struct flac_damage flac_reader_damage(const struct flac_reader *reader);
 void flac_reader_close(struct flac_reader *reader);
 

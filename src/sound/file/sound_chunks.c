@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNKS_MOST = 1 << 12 }; /* before the samples */
+enum { CHUNKS_MOST = 1 << 12 }; /* most chunks before the samples */
 
 static const struct chunk_layout layouts[] = {
     {"RIFF", "WAVE", "data", 0, false, 12, 4, 4, 8, 0, 2, 4, 4, 8},
@@ -105,8 +105,8 @@ uint64_t sound_chunks_size_64(const unsigned char content[DS64_LEAST])
     return number_of(content + 8, 8, false);
 }
 
-/* sox: whole frames below 0x7F000000 (AIFF) and 0x7FFFF000 (WAV); others: near what 31, 32 and 63
- * bits hold, some less the header. */
+/* Made-up sizes. sox writes whole frames below 0x7F000000 (AIFF) and 0x7FFFF000 (WAV). Others write
+ * sizes near the most that 31, 32 and 63 bits hold, some less the header. */
 bool sound_size_is_made_up(uint64_t size, uint64_t frame)
 {
     enum { HEADER_MOST = 256 };
@@ -124,7 +124,7 @@ bool sound_size_is_made_up(uint64_t size, uint64_t frame)
     return false;
 }
 
-/* By the chunk of the format, in front of the samples. */
+/* Take the bytes of a frame from the format chunk, which comes before the samples. */
 static void take_frame(struct sound_chunks *chunks, const struct sound_chunk *chunk)
 {
     uint64_t channels, bits, packet = 0;
@@ -156,9 +156,10 @@ static bool reach_end(struct sound_bytes *bytes, uint64_t at)
     return sound_bytes_read(bytes, at - 1, &beyond, 1);
 }
 
-/* More than 4 GB follow samples of a size of 32 bits. If they are chunks, the size is right. If a
- * multiple of 4 GB more reaches the end of the file, or chunks up to there, the size began again at
- * 0. If neither is so, or both, the header is believed. */
+/* Whether a 32-bit size of samples began again at 0. More than 4 GB follow the samples. If these
+ * are chunks, the size is right. If the size plus a multiple of 4 GB reaches the end of the file,
+ * or chunks up to the end, it began again at 0. If neither or both are true, halo takes the
+ * header's size. */
 static bool is_wrapped(const struct sound_chunks *chunks, struct sound_chunk *chunk)
 {
     struct sound_bytes *bytes = chunks->bytes;
@@ -173,8 +174,9 @@ static bool is_wrapped(const struct sound_chunks *chunks, struct sound_chunk *ch
     return began_again && !has_chunks;
 }
 
-/* There is less than that; or more, where no chunks follow: of a stream that became that long, or
- * of samples beyond 4 GB, whose size began again at 0. */
+/* Whether the size of the samples is made up and wrong. The file may have fewer bytes. Or it has
+ * more and no chunks follow: then the stream became longer, or its size began again at 0 after 4
+ * GB. */
 static bool is_made_up(const struct sound_chunks *chunks, struct sound_chunk *chunk)
 {
     uint64_t lead = chunks->layout->lead, most = chunks->bytes->size;
@@ -186,8 +188,8 @@ static bool is_made_up(const struct sound_chunks *chunks, struct sound_chunk *ch
            (chunks->layout->size_bytes == 4 && !reach_end(chunks->bytes, chunks->at));
 }
 
-/* Far beyond any file; fewer bytes than samples have in front of them; or an RF64 without a size.
- */
+/* Whether the size is impossible: far beyond any file, less than the bytes before the samples, or
+ * missing in an RF64. */
 static bool is_impossible(const struct sound_chunks *chunks, const struct sound_chunk *chunk)
 {
     const struct chunk_layout *layout = chunks->layout;

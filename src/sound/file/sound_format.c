@@ -16,9 +16,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { FOREIGN_SOUND_BYTES = 1 << 16 }; /* that tell all; fewer may tell less of the samples */
+/* first bytes that suffice to recognise a sound and its samples */
+enum { FOREIGN_SOUND_BYTES = 1 << 16 };
 
-/* ---- sounds that halo does not read: what they are ---- */
+/* ---- sounds that halo does not read: recognising them ---- */
 
 struct byte_range {
     const unsigned char *at;
@@ -57,7 +58,7 @@ static const struct signature signatures[] = {
     {0, "MPCK", "Musepack"},
     {0, "MP+", "Musepack"},
     {0, ".RMF", "RealMedia"},
-    {188, "G", "an MPEG transport stream"}, /* its packets, of 188 bytes, begin with it */
+    {188, "G", "an MPEG transport stream"}, /* each packet of 188 bytes begins with it */
     {28,
      "\x7F"
      "FLAC",
@@ -93,7 +94,7 @@ static const char *integers_of(unsigned bits)
     return bits <= 16 ? "pcm_s16le" : bits <= 24 ? "pcm_s24le" : "pcm_s32le";
 }
 
-/* The bytes that follow `text`, or none. */
+/* The bytes after `text`, or none. */
 static struct byte_range after(struct byte_range bytes, const char *text, size_t length)
 {
     const unsigned char *found = bytes.size ? memmem(bytes.at, bytes.size, text, length) : NULL;
@@ -107,15 +108,18 @@ static bool contains(struct byte_range bytes, const char *text)
     return after(bytes, text, strlen(text)).at;
 }
 
-/* The flags of a block: bytes of a sample less one, and whether they are floats. */
+/* The codec for a WavPack, from the flags of a block: bytes of a sample minus one, and whether
+ * samples are floats. */
 static const char *codec_of_wavpack(struct byte_range begin)
 {
-    if (begin.size < 28 || (begin.at[24] & 0x80) || (begin.at[27] & 0x80)) /* float, DSD */
+    /* the flags for float and DSD */
+    if (begin.size < 28 || (begin.at[24] & 0x80) || (begin.at[27] & 0x80))
         return NULL;
     return integers_of(8 * ((begin.at[24] & 3U) + 1));
 }
 
-/* An ALAC box is in another of that name: version, frames, compatibility, bits. */
+/* The codec for ALAC. Its box is in another box with the same name: version, frames, compatibility,
+ * bits. */
 static const char *codec_of_alac(struct byte_range bytes)
 {
     struct byte_range box = bytes;
@@ -125,7 +129,7 @@ static const char *codec_of_alac(struct byte_range bytes)
     return NULL;
 }
 
-/* A number of one byte, of bits, follows its element's name. */
+/* The codec for a Matroska, from the element with the bits of a sample, one byte. */
 static const char *codec_of_matroska(struct byte_range bytes)
 {
     struct byte_range bits = after(bytes, "\x62\x64\x81", 3);
@@ -145,7 +149,7 @@ static const char *codec_of_quicktime(struct byte_range bytes)
     return contains(bytes, "in32") ? "pcm_s32le" : NULL;
 }
 
-/* NULL: no more than single precision holds. */
+/* The codec for wide samples; NULL: single precision holds the samples. */
 static const char *codec_of(const char *name, struct byte_range bytes)
 {
     if (strcmp(name, "WavPack") == 0)
@@ -225,7 +229,7 @@ struct container {
     const char *extension;
     const char *name;
     int major;
-    int own_subtype; /* of a container for one lossy format */
+    int own_subtype; /* subtype of a container for one lossy format; else 0 */
 };
 
 static const struct container containers[] = {
@@ -252,9 +256,9 @@ static const struct container containers[] = {
 struct samples {
     const char *name;
     int subtype;
-    unsigned bits;  /* of an integer format */
-    unsigned bytes; /* of a sample */
-    int like;       /* the subtype that keeps these samples; 0: lossy */
+    unsigned bits;  /* bits of an integer format */
+    unsigned bytes; /* bytes of a sample */
+    int like;       /* subtype that keeps these samples in other containers; 0: lossy */
     bool named;     /* --format accepts it */
 };
 
@@ -390,7 +394,7 @@ static const struct container *container_named(const char *extension)
 
 bool sound_format_is_of_name(const char *path)
 {
-    if (library_open(&sndfile_library) != STATUS_OK) /* which reading says again */
+    if (library_open(&sndfile_library) != STATUS_OK) /* reading prints the error again */
         return true;
     return container_named(extension_of(path)) != NULL;
 }
@@ -444,7 +448,8 @@ static enum status choose_container(const char *path, const struct sound_format_
                 *near ? "" : ", or --container");
 }
 
-/* libsndfile says of these only when it opens them that they cannot have any rate. */
+/* Whether a format can have this rate. For these formats libsndfile refuses rates only when it
+ * opens the file. */
 static bool has_rate(int format, uint32_t rate)
 {
     static const uint32_t opus[] = {8000, 12000, 16000, 24000, 48000, 0};
@@ -496,7 +501,7 @@ static int subtype_like(int input)
 {
     const struct samples *samples = samples_of(input);
     if ((input & SF_FORMAT_SUBMASK) == 0)
-        return SF_FORMAT_FLOAT; /* not from a file */
+        return SF_FORMAT_FLOAT; /* the sound is not from a file */
     return samples ? samples->like : 0;
 }
 
@@ -554,7 +559,7 @@ bool sound_format_stays_wide(const char *path, const struct sound_format_request
            (!container || holds(container->major | subtype, stream));
 }
 
-/* ---- a layout that is stated ---- */
+/* ---- a layout that the user states ---- */
 
 static void note_layout(const char *input, const struct stream_format *format)
 {
@@ -563,7 +568,8 @@ static void note_layout(const char *input, const struct stream_format *format)
                 channel_layout_name(format->layout, format->channels, text));
 }
 
-/* Ambisonics of Furse and Malham may lack the height of higher orders. */
+/* Whether a layout fits a number of channels. Furse-Malham ambisonics may lack the channels for the
+ * height of higher orders. */
 static bool fits(struct channel_layout layout, size_t channels, size_t named)
 {
     bool is_mixed = layout.ambisonic == AMBISONIC_FUMA && channels <= named;

@@ -95,7 +95,7 @@ static void ogg_pages_feed(struct ogg_pages *pages, const void *bytes, size_t co
     take_pages(pages);
 }
 
-/* No byte follows. */
+/* Call when no more bytes follow. */
 static void ogg_pages_end(struct ogg_pages *pages)
 {
     uint64_t left = (uint64_t)(pages->sync.fill - pages->sync.returned);
@@ -114,8 +114,8 @@ static void ogg_pages_free(struct ogg_pages *pages)
 /* ---- files whose samples have no stated end ---- */
 
 enum {
-    HELD_MOST = 1 << 24, /* bytes of chunks */
-    CHUNKS_MOST = 64,    /* samples may look like very many */
+    HELD_MOST = 1 << 24, /* most bytes of chunks */
+    CHUNKS_MOST = 64,    /* most chunks, since samples may look like very many */
     PART = 1 << 14,
     ID = 4,
     HEADER = 8,
@@ -131,7 +131,7 @@ static bool is_text(const unsigned char *bytes, size_t count)
     return true;
 }
 
-/* The first of them begins so: what programs write after samples. */
+/* Names of chunks that programs write after samples. The first chunk must have one. */
 static const char known[][ID + 1] = {
     "LIST", "id3 ", "ID3 ", "bext", "cue ", "smpl", "inst", "iXML", "acid", "cart", "levl", "PEAK",
     "fact", "JUNK", "junk", "PAD ", "FLLR", "FILL", "axml", "bxml", "chna", "_PMX", "plst", "DISP",
@@ -148,8 +148,8 @@ static bool begins_known(const unsigned char *bytes, size_t count)
     return false;
 }
 
-/* Whether these bytes are chunks up to the end of the stream, as far as is known. any: the first of
- * them, too, has any name. */
+/* Whether the bytes so far may be chunks up to the end of the stream. any: the first chunk, too,
+ * may have any name. */
 static enum chunks_there are_chunks(const struct open_end *end, const unsigned char *bytes,
                                     size_t size, bool any)
 {
@@ -172,8 +172,8 @@ static enum chunks_there are_chunks(const struct open_end *end, const unsigned c
     return at == size || (is_padded && at == size + 1) ? YES : NO;
 }
 
-/* Moves end->samples up to where chunks may begin. Their first letter decides at most places of
- * what may be gigabytes. */
+/* Move end->samples to the next byte where chunks may begin. Checks the first letter before all
+ * else, for speed in gigabytes of samples. */
 static void find_chunks(struct open_end *end)
 {
     const struct metadata_buffer *held = &end->held;
@@ -221,7 +221,8 @@ static size_t pass_on(struct open_end *end, unsigned char *bytes, size_t count)
     return part;
 }
 
-/* Reads like fread() of single bytes, without the chunks at the end. Memory: end->held.failed. */
+/* Read like fread() with single bytes, but without the chunks at the end. If memory runs out,
+ * end->held.failed is set. */
 static size_t open_end_read(struct open_end *end, FILE *stream, unsigned char *bytes, size_t count)
 {
     if (!end->is_sought)
@@ -267,7 +268,7 @@ static void open_end_free(struct open_end *end)
     end->held = (struct metadata_buffer){0};
 }
 
-/* What a codec takes at most: 0.6 MB for two channels of Vorbis. */
+/* Most memory of a codec, in all and for each channel. Vorbis takes 0.6 MB for two channels. */
 enum { CODEC_BYTES = 1 << 22, CODEC_BYTES_EACH = 1 << 18 };
 
 /* Unknown length: large, but far from overflow in libsndfile. */
@@ -279,7 +280,7 @@ static void keep_error(struct sound_io *io)
         io->error = errno;
 }
 
-/* Whether a call that failed is to be repeated. */
+/* Whether a call that failed must be repeated. */
 static bool interrupted(void)
 {
     return errno == EINTR && !stop_requested();
@@ -319,7 +320,7 @@ static sf_count_t file_seek(sf_count_t offset, int whence, void *user)
 {
     struct sound_io *io = user;
     off_t at = lseek(io->fd, whence == SEEK_SET ? offset + io->origin : offset, whence);
-    if (at < 0 && errno != EINVAL) /* a damaged header leads anywhere */
+    if (at < 0 && errno != EINVAL) /* a damaged header may give any offset */
         keep_error(io);
     return at < 0 ? -1 : at - io->origin;
 }
@@ -345,14 +346,15 @@ static sf_count_t read_length(void *user)
     return (io->shown > 0 && io->shown < io->length ? io->shown : io->length) - io->origin;
 }
 
-/* libsndfile looks for chunks until its position is the length: after an error it is. */
+/* The position. After an error it is the length, since libsndfile looks for chunks until the
+ * position is the length. */
 static sf_count_t read_position(void *user)
 {
     const struct sound_io *io = user;
     return io->error ? read_length(user) : io->position;
 }
 
-/* A damaged header leads anywhere: -1. */
+/* Seek. -1 if the offset is not valid, as from a damaged header. */
 static sf_count_t read_seek(sf_count_t offset, int whence, void *user)
 {
     struct sound_io *io = user;
@@ -363,7 +365,7 @@ static sf_count_t read_seek(sf_count_t offset, int whence, void *user)
     return io->position;
 }
 
-/* Replaces bytes that were read at an offset by those of the patch. */
+/* Replace bytes read at offset `at` by the bytes of the patch. */
 static void patch_bytes(const struct sound_patch *patch, unsigned char *bytes, int64_t at,
                         int64_t count)
 {
@@ -479,7 +481,8 @@ static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
     return done + more;
 }
 
-/* libsndfile compares it with the length, and would look for a next chunk for ever. */
+/* The position. libsndfile compares it with the length, and would otherwise look for chunks without
+ * end. */
 static sf_count_t received_position(void *user)
 {
     const struct sound_io *io = user;
@@ -494,8 +497,8 @@ static sf_count_t stream_seek(sf_count_t offset, int whence, void *user)
                                              : -1;
     if (target == io->position)
         return target - io->origin;
-    /* Decoders that look beyond the sound would consume it: only the head is seekable, and only
-     * while all of it is kept. */
+    /* Only the head can seek, while all of it is kept: decoders that look beyond the sound would
+     * otherwise consume it. */
     if (target < io->origin || target > STREAM_HEAD || io->passed > STREAM_HEAD)
         return -1;
     if (target <= io->passed) {
@@ -656,8 +659,9 @@ static sf_count_t no_length(void *user)
     return 0;
 }
 
-/* What libsndfile does not know by its first bytes, it takes for a Macintosh sound if it finds a
- * resource fork, which it looks for by name; a virtual file has none, so that these are taken. */
+/* Whether libsndfile finds a resource fork. It takes a file with unknown first bytes for a
+ * Macintosh sound if one exists, and looks for it by name. Virtual files have no name, so fixed
+ * names are checked. */
 static bool has_resource_fork_near(void)
 {
     static const char *const names[] = {"/..namedfork/rsrc", "._", ".AppleDouble/"};
@@ -667,8 +671,9 @@ static bool has_resource_fork_near(void)
     return found;
 }
 
-/* It looks for none of an empty file. NULL: it knows the container, which is to be opened with its
- * length, or *is_unknown. MPEG is recognised last, and its decoder does not ask for the length. */
+/* Open a file with length 0, for which libsndfile looks for no resource fork. NULL: either
+ * libsndfile knows the container, which must be opened with its length, or *is_unknown. MPEG is
+ * recognised last, and its decoder needs no length. */
 static SNDFILE *open_without_length(struct sound_io *io, SF_VIRTUAL_IO functions, SF_INFO *info,
                                     bool *is_unknown)
 {
@@ -705,8 +710,8 @@ bool sound_io_has_memory(struct sound_io *io, size_t channels)
     return !io->has_codec || has_codec_memory(io, channels);
 }
 
-/* libsndfile keeps the error of an opening for the process: one file is opened at a time, but for
- * streams, which may wait for another program. */
+/* libsndfile keeps one error of opening for the whole process, so this lock lets one file be opened
+ * at a time. Streams do not take it, as they may wait for another program. */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
 static SNDFILE *open_one(struct sound_io *io, int mode, SF_INFO *info)
@@ -743,7 +748,7 @@ SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info)
 
 SNDFILE *sound_io_open_quietly(struct sound_io *io, SF_INFO *info)
 {
-    message_lock(); /* those of other threads would be lost */
+    message_lock(); /* messages of other threads would be lost meanwhile */
     fflush(stderr);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     int before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);

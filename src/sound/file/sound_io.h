@@ -1,11 +1,11 @@
-/* Sound files as virtual files of libsndfile, so that no failed call is lost. libsndfile and the
- * libraries below it take a failed read for the end of the file, and some of their writers ignore
- * failed writes. Here the first errno is kept: check `error` after each call of libsndfile, and
- * after sf_close.
+/* Sound files as virtual files of libsndfile, so that no failed call is lost. libsndfile and its
+ * codec libraries take a failed read for the end of the file, and some of their writers ignore
+ * failed writes. struct sound_io keeps the first errno: check `error` after each call of
+ * libsndfile, and after sf_close.
  *
- * A pipe is written and read without seeking. What a library would write over bytes that are gone,
- * such as the length into a header, is dropped. Reading, the first bytes are kept and seekable, for
- * parsing headers.
+ * Pipes are written and read without seeking. If a library seeks back to write, such as the length
+ * into a header, those bytes are dropped. When reading, the first bytes are kept, and a library can
+ * seek in them to parse headers.
  *
  * Threads: one at a time.
  */
@@ -25,9 +25,9 @@
 
 /* ---- pages of an Ogg ---- */
 
-/* Follows the pages of an Ogg through its bytes, by libogg, for what libsndfile does not report:
- * damaged and missing pages, a missing end, and a chain of streams, one after another, of which
- * libsndfile reads the first. Streams that begin together are no chain. RFC 3533. */
+/* Follows the pages of an Ogg by libogg to find faults that libsndfile does not report: damaged and
+ * missing pages, a missing end, and a chain of streams, one after another. libsndfile reads only
+ * the first stream of a chain. Streams that begin together are no chain. RFC 3533. */
 enum { OGG_HEADER = 27, OGG_SEGMENTS_MOST = 255, OGG_STREAMS_MOST = 8 };
 
 /* Number of the page that a stream should have next. */
@@ -38,52 +38,57 @@ struct ogg_next {
 
 struct ogg_pages {
     ogg_sync_state sync;
-    struct ogg_next next[OGG_STREAMS_MOST]; /* of streams beyond these no page is missed */
+    struct ogg_next next[OGG_STREAMS_MOST]; /* pages missing in further streams are not noticed */
     size_t streams;
-    bool has_headers; /* a page that is no stream's first came */
-    bool has_samples; /* a page with samples came */
-    bool has_ended;   /* the last page ends its stream */
-    bool is_chain;    /* the rest is not looked at */
-    bool failed;      /* no memory */
-    uint64_t at;      /* bytes that were looked at */
-    uint64_t skipped; /* of these, since the last page, belong to no page with a right checksum */
+    bool has_headers; /* a page other than the first of a stream was seen */
+    bool has_samples; /* a page with samples was seen */
+    bool has_ended;   /* the last page seen ends its stream */
+    bool is_chain;    /* a second stream follows the first; its pages are ignored */
+    bool failed;      /* memory ran out */
+    uint64_t at;      /* bytes followed so far */
+    uint64_t skipped; /* bytes since the last page that belong to no page with a right checksum */
     uint64_t damages; /* places with damaged or missing pages */
-    uint64_t damaged_at, damaged_bytes; /* the first place, and bytes there; 0: pages are missing */
-    int64_t before, after;              /* granule positions beside it; after -1: not known */
-    bool begins_late;                   /* pages are missing before the first samples */
-    int64_t granules[2];                /* of the last page, and of the one before it */
+    /* offset of the first such place, and damaged bytes there; 0 bytes: pages are missing */
+    uint64_t damaged_at, damaged_bytes;
+    /* granule positions before and after that place; after -1: unknown */
+    int64_t before, after;
+    bool begins_late; /* pages are missing before the first samples */
+    /* granule positions of the last page and the page before it */
+    int64_t granules[2];
 };
 
 /* ---- the end of a sound whose header leaves its length open ---- */
 
-/* WAV and AIFF from pipes: chunks after the samples (LIST, bext, id3, ...) are kept apart from
- * them.
+/* WAV and AIFF from pipes: separates chunks after the samples (LIST, bext, id3, ...) from the
+ * samples.
  *
- * A stream's bytes are passed on as they arrive, but for those from which on chunks seem to follow
- * one another. They are held back until the stream ends where the last chunk does: then they are no
- * samples. Or until that is refuted: then they are samples. */
+ * Bytes of the stream are passed on as samples as they arrive. From a byte on where chunks seem to
+ * follow one another, bytes are held back. If the stream ends where the last chunk does, they are
+ * chunks. As soon as that is impossible, they are samples. */
 struct open_end {
-    bool is_sought;              /* else bytes are read as they are */
-    bool big_endian;             /* the chunks */
-    bool may_begin;              /* the first byte may be that of a chunk of any name */
-    struct metadata_buffer held; /* owned; from the stream */
-    size_t first, samples;       /* of it: not passed on yet, and known to be samples */
-    bool is_odd;                 /* `held` begins with an odd byte, where no chunk begins */
-    bool ended;                  /* the stream has no more */
-    bool has_chunks;             /* and those after `samples` are chunks */
+    bool is_sought;              /* look for chunks; false: all bytes are passed on */
+    bool big_endian;             /* byte order of the chunks */
+    bool may_begin;              /* a chunk with any name may begin at the first byte */
+    struct metadata_buffer held; /* owned; bytes from the stream */
+    /* bytes of `held`: offset of the first not passed on, and end of the known samples */
+    size_t first, samples;
+    bool is_odd;     /* `held` begins with an odd byte, where no chunk begins */
+    bool ended;      /* the end of the stream was read */
+    bool has_chunks; /* bytes of `held` after `samples` are chunks */
 };
 
-/* The chunks, once has_chunks. */
+/* The bytes of the chunks, if has_chunks is set. */
 struct sound_bytes open_end_chunks(const struct open_end *end);
 
-/* The chunks at the end of a file whose samples begin at `from`, into an empty `end`: has_chunks.
- * Their offset. Errors are in `bytes`; memory: none are found. */
+/* Look for chunks at the end of a file whose samples begin at `from`. Fills the empty `end`, with
+ * has_chunks if there are any. Returns their offset. Errors are in `bytes`. If memory runs out,
+ * none are found. */
 uint64_t open_end_find(struct open_end *end, struct sound_bytes *bytes, uint64_t from);
 
-/* ---- bytes of ours in what libsndfile writes (sound_splice.c) ---- */
+/* ---- halo's bytes in a file that libsndfile writes (sound_splice.c) ---- */
 
-/* Metadata written where it belongs while libsndfile writes a file: it neither knows of these bytes
- * nor of the place they take. This works in files and in pipes, and needs no second pass.
+/* Puts metadata in its place while libsndfile writes a file. libsndfile does not see these bytes,
+ * and its positions do not count them. This works in files and in pipes, and needs no second pass.
  *
  *   front    before everything (MP3)
  *   FLAC     in the place of the block of comments that libFLAC writes
@@ -94,29 +99,31 @@ enum splice_kind { SPLICE_NONE, SPLICE_FRONT, SPLICE_FLAC, SPLICE_OGG };
 
 struct sound_splice {
     enum splice_kind kind;
-    struct metadata_buffer bytes;    /* owned; a tag, FLAC's blocks after the comments, or chunks
-                                        for a header of our own, which are not spliced */
-    struct metadata_buffer comments; /* owned; FLAC and Ogg, from their count on */
+    /* owned; a tag; FLAC's blocks after the comments; or chunks for a header that halo writes,
+     * which are not spliced */
+    struct metadata_buffer bytes;
+    struct metadata_buffer comments; /* owned; FLAC and Ogg: the comments, from their count on */
 
-    SF_VIRTUAL_IO *base; /* the file below, */
-    void *user;          /* and its own */
-    int64_t position;    /* as libsndfile sees it */
-    int64_t length;
-    int64_t at;      /* where bytes were put; -1: not yet */
-    int64_t dropped; /* bytes of libsndfile's that they replace */
-    int64_t added;
+    SF_VIRTUAL_IO *base; /* functions of the file below */
+    void *user;          /* user data of `base` */
+    int64_t position;    /* position that libsndfile sees */
+    int64_t length;      /* length that libsndfile sees */
+    int64_t at;          /* position of the bytes put in; -1: not yet */
+    int64_t dropped;     /* bytes of libsndfile that the bytes put in replace */
+    int64_t added;       /* number of bytes put in */
     bool failed;
-    struct metadata_buffer held; /* Ogg: until the comments are complete */
+    struct metadata_buffer held; /* Ogg: bytes held back until the comments are complete */
 };
 
-extern SF_VIRTUAL_IO sound_splice_functions; /* with a struct sound_splice */
+extern SF_VIRTUAL_IO sound_splice_functions; /* user data: a struct sound_splice */
 
 void sound_splice_begin(struct sound_splice *splice, SF_VIRTUAL_IO *base, void *user);
-/* After sf_close. False: not all was written, which libsndfile may not have noticed. */
+/* Call after sf_close. False: not all bytes were written; libsndfile may not have noticed. */
 MUST_CHECK bool sound_splice_finish(struct sound_splice *splice);
 void sound_splice_free(struct sound_splice *splice);
 
-/* The length of the comment to set, so that there is room for all; 0: none is to be written. */
+/* Ogg: the length of the comment that the caller sets in libsndfile, to make room for all comments;
+ * 0: set none. */
 size_t sound_splice_room(const struct sound_splice *splice);
 
 /* ---- the virtual file ---- */
@@ -126,10 +133,10 @@ enum { STREAM_HEAD = 1 << 16 };
 #ifdef HALO_SNDFILE_MP3
 enum { SOUND_MPEG = SF_FORMAT_MPEG };
 #else
-enum { SOUND_MPEG = -1 }; /* libsndfile reads none */
+enum { SOUND_MPEG = -1 }; /* this libsndfile reads no MP3 */
 #endif
 
-/* Bytes that a file has not, and which are read all the same in place of what is there. */
+/* Bytes that a read returns in place of the bytes in the file. */
 struct sound_patch {
     int64_t at;
     size_t size; /* 0: none */
@@ -137,76 +144,79 @@ struct sound_patch {
 };
 
 struct sound_io {
-    int fd;         /* not owned; or instead, for reading without seeking: */
-    FILE *stream;   /* not owned */
-    int error;      /* errno of the first call that failed, or SOUND_SHRANK; 0: none did */
-    int64_t origin; /* offset of the sound in a file, or in a stream that is read */
-    struct sound_patch patch; /* of a file that is read, set after sound_io_begin */
-    int64_t length;           /* of a file that is read, from its first byte, when it was opened */
-    int64_t shown;            /* of what is read: libsndfile sees no byte behind it; 0: all */
-    int64_t position;         /* of a stream, or a file that is read: from its origin */
-    int64_t passed;           /* bytes that went through a stream */
-    bool ended;               /* and a stream that is read has no more */
-    int open_error;           /* libsndfile's, if sound_io_open failed; 0: none */
-    char open_problem[256];   /* the same as text */
-    bool has_codec;           /* whose library allocates at any call */
-    unsigned char *head;      /* of a stream that is read: STREAM_HEAD bytes */
-    bool is_ogg;              /* a stream that is read, or a file after sound_io_read_pages */
-    struct ogg_pages pages;   /* of an Ogg: those that were read */
-    struct open_end end; /* of one; sought after sound_io_begin_stream if its header has none */
-    struct sound_splice
-        splice; /* what is written beside libsndfile's bytes, set before it is opened */
+    int fd;         /* not owned; used if `stream` is NULL */
+    FILE *stream;   /* not owned; read without seeking; NULL: `fd` is used */
+    int error;      /* errno of the first call that failed, or SOUND_SHRANK; 0: none failed */
+    int64_t origin; /* offset of the sound in the file or in a stream that is read */
+    struct sound_patch patch; /* for a file that is read; set after sound_io_begin */
+    int64_t length;           /* bytes of a file that is read, when it was opened */
+    /* when reading: libsndfile sees only bytes before this offset; 0: all */
+    int64_t shown;
+    int64_t position;       /* offset from `origin`, in a stream or a file that is read */
+    int64_t passed;         /* bytes that went through a stream */
+    bool ended;             /* the end of a stream that is read was reached */
+    int open_error;         /* error number of libsndfile if sound_io_open failed; 0: none */
+    char open_problem[256]; /* text of open_error */
+    bool has_codec;         /* the codec's library may allocate memory at any call */
+    unsigned char *head;    /* first bytes of a stream that is read; room for STREAM_HEAD bytes */
+    /* pages are followed: of a stream that is read, or of a file by sound_io_read_pages */
+    bool is_ogg;
+    struct ogg_pages pages; /* Ogg: pages read so far */
+    /* end of the samples of a stream; looked for if the header has no length */
+    struct open_end end;
+    struct sound_splice splice; /* bytes added to those of libsndfile; set before sound_io_open */
 };
 
-/* Begin at the current offset of `fd`. */
+/* Start to use `fd`, at its current offset. */
 void sound_io_begin(struct sound_io *io, int fd);
 
-/* The same part of the file that another one reads, independently. */
+/* Read the same part of the file as `other`, with a position of its own. */
 void sound_io_begin_beside(struct sound_io *io, const struct sound_io *other);
 
-/* Errors: memory. */
-MUST_CHECK enum status sound_io_begin_stream(struct sound_io *io, FILE *stream);
+/* Start to read a stream. Errors: memory. */ MUST_CHECK enum status
+sound_io_begin_stream(struct sound_io *io, FILE *stream);
 
-/* Frees what a stream keeps and holds back. */
+/* Free the bytes that a stream keeps and holds back. */
 void sound_io_free(struct sound_io *io);
 
-/* Read again from an offset on of which the head is kept, as if the sound began there. */
+/* Read again from an offset within the kept head, as if the sound began there. */
 void sound_io_begin_at(struct sound_io *io, uint64_t origin);
 
-/* Bytes that the caller has read before, at most STREAM_HEAD; they are read again first. */
+/* Give back bytes that the caller has read from the stream, at most STREAM_HEAD. They are read
+ * again first. */
 void sound_io_unread(struct sound_io *io, const void *bytes, size_t count);
 
-/* The bytes of io->head that are there. */
+/* The number of bytes in io->head. */
 size_t sound_io_kept(const struct sound_io *io);
 
 /* Whether `fd` can be written in any order. */
 bool sound_io_seekable(int fd);
 
-/* As sf_open_virtual, but for errors: those are in `io`, since libsndfile has one for all threads.
- * Closing it leaves the descriptor or the stream open. */
+/* Like sf_open_virtual, but errors are in `io`, since libsndfile has one error for all threads.
+ * Closing the SNDFILE leaves the descriptor or the stream open. */
 SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info);
 
-/* The same for reading, with nothing on standard error: libmpg123, which libsndfile uses, prints
- * warnings there. */
+/* sound_io_open() for reading, with nothing on standard error: libmpg123, which libsndfile uses,
+ * prints warnings there. */
 SNDFILE *sound_io_open_quietly(struct sound_io *io, SF_INFO *info);
 
-/* Make sure of the memory that the file's codec takes, which may be long after it was opened;
- * without it the error is ENOMEM. Before reading or writing frames. Always true of samples that are
- * stored as they are. */
+/* Check that the memory is there which the file's codec needs, perhaps long after the file was
+ * opened. Call before reading or writing frames. False: the error is ENOMEM. Always true for
+ * samples without a codec. */
 MUST_CHECK bool sound_io_has_memory(struct sound_io *io, size_t channels);
 
-/* Read a stream until its head has `size` bytes, or all that are kept, or it ends. What is read
- * next stays what it was. Returns how many bytes the head has. */
+/* Read a stream until its head has `size` bytes or is full, or the stream ends. The next read
+ * returns the same bytes as without this call. Returns the number of bytes in the head. */
 size_t sound_io_fill_head(struct sound_io *io, size_t size);
 
-/* Read an Ogg to its end, so that io->pages knows all of it: the rest of a stream, or all of a
- * file, whose position stays. Nothing of other sounds. Errors: io->error. */
+/* Read an Ogg to its end, so that io->pages covers all of it: the rest of a stream, or all of a
+ * file, whose position stays. Does nothing for other sounds. Errors: io->error. */
 void sound_io_read_pages(struct sound_io *io);
 
-/* How libsndfile and other decoders read. Reading: seek is of a file alone. */
+/* The functions by which libsndfile and other decoders read. When reading, only files can seek. */
 const SF_VIRTUAL_IO *sound_io_functions(const struct sound_io *io);
 
-/* Write `count` bytes where libsndfile's end. Returns io->error. */
+/* Write `count` bytes after those of libsndfile. Returns io->error. */
 int sound_io_append(struct sound_io *io, const void *bytes, size_t count);
 
 #endif

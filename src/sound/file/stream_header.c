@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-    CHUNK_MOST = 1 << 24, /* bytes of one before the samples of a stream that are kept */
+    CHUNK_MOST = 1 << 24, /* most bytes that are kept of a chunk before the samples of a stream */
     CHANNELS_MOST = 1024,
 };
 
@@ -24,7 +24,7 @@ struct reader {
     FILE *stream;
     const char *name;
     bool big_endian;
-    uint64_t at; /* bytes read */
+    uint64_t at; /* number of bytes read */
 };
 
 static enum status read_bytes(struct reader *reader, void *bytes, size_t count)
@@ -127,7 +127,7 @@ static enum status read_chunk(struct reader *reader, const char *id, uint32_t si
     return status;
 }
 
-/* Sizes in an RF64: of the samples, and of the whole file without eight bytes. */
+/* Sizes in an RF64: of the samples, and of the whole file minus eight bytes. */
 struct sizes_64 {
     uint64_t data, whole;
 };
@@ -149,9 +149,9 @@ bool stream_header_is_wav(const unsigned char head[12])
     return layout && strcmp(layout->form, "WAVE") == 0;
 }
 
-enum { LESS = 8 }; /* of the file, which its size leaves out */
+enum { LESS = 8 }; /* bytes of the file that its size does not count */
 
-/* After samples of so many bytes, which is known. */
+/* Set where the next chunk and the file end, for samples of `bytes` bytes. */
 static void find_next(const struct reader *reader, uint64_t whole, uint64_t bytes,
                       struct wav_header *header)
 {
@@ -293,12 +293,12 @@ enum {
     CHUNK_HEADER = 24,
     FORMAT_PLAIN = 16,
     FORMAT_SIZE = 40,
-    CHUNKS_AT = FORMAT_AT + CHUNK_HEADER, /* and the format */
+    CHUNKS_AT = FORMAT_AT + CHUNK_HEADER, /* chunks follow the format chunk */
 };
 
 static const unsigned char riff[16] = {'r',  'i',  'f',  'f',  0x2e, 0x91, 0xcf, 0x11,
                                        0xa5, 0xd6, 0x28, 0xdb, 0x04, 0xc1, 0,    0};
-/* The rest of the GUID of all other chunks, behind four letters. */
+/* Bytes of a GUID after the four letters of a chunk's name, for all chunks but riff. */
 static const unsigned char chunk_id[12] = {0xf3, 0xac, 0xd3, 0x11, 0x8c, 0xd1,
                                            0,    0xc0, 0x4f, 0x8e, 0xdb, 0x8a};
 
@@ -338,7 +338,7 @@ int w64_header_begin(int fd, const struct stream_format *format, int sound_forma
     put_at(chunk + 8, format->rate * frame, 4);
     put_at(chunk + 12, frame, 2);
     put_at(chunk + 14, 8 * bytes, 2);
-    put_at(chunk + 16, 2 + CHANNEL_WAV_BYTES, 2); /* from here on: not if it is plain */
+    put_at(chunk + 16, 2 + CHANNEL_WAV_BYTES, 2); /* a plain format has no bytes from here on */
     put_at(chunk + 18, 8 * bytes, 2);
     channel_layout_put_wav(format->layout, tag, chunk + 20);
     put_id_at(data, "data");
@@ -353,7 +353,7 @@ int w64_header_begin(int fd, const struct stream_format *format, int sound_forma
     return error;
 }
 
-/* Without padding, which libsndfile takes for samples. */
+/* Writes no padding, since libsndfile would read it as samples. */
 int w64_header_end(int fd, bool is_extensible, size_t chunks)
 {
     unsigned char size[8];
@@ -397,7 +397,7 @@ static enum sound_claim_kind claim_from(uint64_t start, uint64_t size, struct so
     return claim->end >= start ? CLAIM_END : CLAIM_NONE;
 }
 
-/* The format chunk of a WAV, whose content begins at `at`. */
+/* Read the bits of a sample from the format chunk of a WAV, whose content begins at `at`. */
 static void claim_bits(struct sound_bytes *bytes, uint64_t at, struct sound_claim *claim)
 {
     uint64_t tag = 0, bits = 0;

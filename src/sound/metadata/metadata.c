@@ -9,15 +9,16 @@
 #include <string.h>
 #include <strings.h>
 
-/* Entries that are read of one file: each is compared with those before it. More is left, with a
- * word. */
+/* Most entries that are read from one file, as each is compared with all before it. Further entries
+ * are left out with a message. */
 enum {
     METADATA_CHUNKS_MOST = 4096,
     METADATA_TEXTS_MOST = 4096,
     METADATA_MARKERS_MOST = 8192,
     METADATA_PICTURES_MOST = 1024,
-    METADATA_UNKNOWN_MOST = 4096, /* parts of lists, named as a loss */
-    METADATA_REPEATS_MOST = 4,    /* a text may be in several places, a marker has several parts */
+    METADATA_UNKNOWN_MOST = 4096, /* unknown parts of lists that are named as losses */
+    /* factor: a text may be in several places, a marker has several parts */
+    METADATA_REPEATS_MOST = 4,
 };
 
 static void free_marker(struct metadata_marker *marker)
@@ -98,11 +99,12 @@ enum status metadata_copy(struct sound_metadata *metadata, struct sound_bytes *b
 
 /* ---- lists ---- */
 
-/* Room for one more of `size` bytes in a list that doubles; its address is that of any pointer. */
+/* Make room for one more element of `size` bytes in a list that grows by doubling. `list`: address
+ * of the list's pointer. */
 static void *add_row(void *list, size_t *count, size_t size)
 {
     void **rows = list;
-    if ((*count & (*count - 1)) == 0) { /* a power of two, or none: it is full */
+    if ((*count & (*count - 1)) == 0) { /* the list is full at 0 and at powers of two */
         void *more = reallocarray(*rows, *count ? 2 * *count : 1, size);
         if (!more)
             return NULL;
@@ -111,7 +113,7 @@ static void *add_row(void *list, size_t *count, size_t size)
     return memset((char *)*rows + size * (*count)++, 0, size);
 }
 
-/* Whether there is no room for one more, which is noted. */
+/* Whether the list has the most entries; if so, sets `cut`. */
 static bool is_full(struct sound_metadata *metadata, size_t count, size_t most)
 {
     metadata->cut |= count >= most;
@@ -136,7 +138,7 @@ bool metadata_is_zero(const void *bytes, size_t size)
     return size == 0;
 }
 
-/* A text is kept up to its first zero. *size: bytes up to there. */
+/* Keep a text up to its first zero byte. *size: bytes before it. The rest becomes a loss. */
 static enum status leave_rest(struct sound_metadata *metadata, const char *text, size_t *size)
 {
     size_t whole = *size;
@@ -186,7 +188,8 @@ enum status metadata_add_text(struct sound_metadata *metadata, const char *name,
         is_full(metadata, metadata->texts_read++, METADATA_REPEATS_MOST * METADATA_TEXTS_MOST))
         return STATUS_OK;
     TRY(leave_rest(metadata, value, &size));
-    for (size_t i = 0; i < metadata->text_count; i++) { /* a file may have it in several places */
+    /* a file may have the same text in several places */
+    for (size_t i = 0; i < metadata->text_count; i++) {
         const struct metadata_text *text = &metadata->texts[i];
         if (strlen(text->name) == name_size && strncasecmp(text->name, name, name_size) == 0 &&
             strlen(text->value) == size && memcmp(text->value, value, size) == 0)
@@ -205,7 +208,8 @@ enum status metadata_add_text(struct sound_metadata *metadata, const char *name,
     return STATUS_OK;
 }
 
-/* After its type: two texts, 16 bytes, and an image; each has its length before it. */
+/* Whether a picture is complete. After its type it has two texts, 16 bytes and an image; texts and
+ * image have their length before them. */
 static bool is_whole_picture(const unsigned char *bytes, size_t size)
 {
     size_t at = 4;
@@ -442,7 +446,7 @@ static const char before[] = "it is before the part that was taken";
 static const char other_loops[] = "loops are kept by whole sounds through gains alone";
 static const char beyond[] = "it is after the end of the sound";
 
-/* ---- what a changed sound makes untrue: tags ---- */
+/* ---- tags that are untrue of a changed sound ---- */
 
 static bool is_about_level(const char *name)
 {
@@ -467,7 +471,7 @@ static enum status drop_levels(struct sound_metadata *metadata)
     return STATUS_OK;
 }
 
-/* The sink says again which speakers the channels are for (channel_order.h). */
+/* Drop the tag with the layout. The sink writes the layout anew (channel_order.h). */
 static void drop_layout(struct sound_metadata *metadata)
 {
     for (size_t i = metadata->text_count; i-- > 0;)
@@ -482,7 +486,8 @@ static uint64_t at_rate(uint64_t frames, const struct metadata_change *change)
     if (change->rate == change->rate_in)
         return frames;
     double moved = rint((double)frames * change->rate / change->rate_in);
-    return moved < 0x1p64 ? (uint64_t)moved : UINT64_MAX; /* a damaged file marks any frame */
+    /* markers of a damaged file may have any frame */
+    return moved < 0x1p64 ? (uint64_t)moved : UINT64_MAX;
 }
 
 static enum status shift_markers(struct sound_metadata *metadata,
@@ -534,13 +539,13 @@ static enum status drop_loops(struct sound_metadata *metadata)
 
 enum {
     BEXT_LEAST = 602,
-    BEXT_TIME = 338, /* of the first sample since midnight, in samples: 8 bytes */
+    BEXT_TIME = 338, /* offset of the time of the first sample: samples since midnight, 8 bytes */
     BEXT_VERSION = 346,
-    BEXT_LOUDNESS = 412, /* five numbers of two bytes, from version 2 on */
+    BEXT_LOUDNESS = 412, /* offset of five loudness values of two bytes, from version 2 on */
     BEXT_LOUDNESS_END = 422,
 };
 
-/* 0x7FFF says that a value is not given. */
+/* Clear the loudness. 0x7FFF means that a value is not given. */
 static enum status clear_loudness(struct sound_metadata *metadata, struct metadata_chunk *bext)
 {
     bool was_given = false;
@@ -553,7 +558,7 @@ static enum status clear_loudness(struct sound_metadata *metadata, struct metada
     return was_given ? metadata_lose(metadata, changed, "loudness in bext") : STATUS_OK;
 }
 
-/* EBU R98: what was done, in the order of time. */
+/* Add a line to the coding history (EBU R98), which lists processing in the order of time. */
 static enum status add_history(struct metadata_chunk *bext, const struct metadata_change *change)
 {
     static const char *const modes[] = {"", ",M=mono", ",M=stereo"};
@@ -592,11 +597,11 @@ static enum status adjust_bext(struct sound_metadata *metadata, struct metadata_
 static const struct {
     enum metadata_family family;
     const char *id;
-    /* NULL: it describes the samples that were, and is dropped. */
+    /* Adjust the chunk. NULL: the chunk describes the old samples and is dropped. */
     enum status (*adjust)(struct sound_metadata *metadata, struct metadata_chunk *chunk,
                           const struct metadata_change *change);
-    bool of_channels; /* it is true of as many channels as there were */
-    bool of_loops;    /* it stays with change->keeps_loops */
+    bool of_channels; /* kept if the number of channels stays */
+    bool of_loops;    /* kept with change->keeps_loops */
 } rules[] = {
     {FAMILY_RIFF, "bext", .adjust = adjust_bext},
     {FAMILY_RIFF, "smpl", .of_loops = true},
@@ -607,7 +612,7 @@ static const struct {
     {FAMILY_RIFF, "levl", .adjust = NULL},
     {FAMILY_RIFF, "R64M", .adjust = NULL},
     {FAMILY_CAF, "ovvw", .adjust = NULL},
-    /* ITU-R BS.2088: which object of a scene each channel is for, and the scene. */
+    /* ITU-R BS.2088: chna assigns channels to objects of a scene, axml describes the scene. */
     {FAMILY_RIFF, "chna", .of_channels = true},
     {FAMILY_RIFF, "axml", .of_channels = true},
     {FAMILY_RIFF, "bxml", .of_channels = true},
@@ -617,7 +622,8 @@ static enum status adjust_chunk(struct sound_metadata *metadata, size_t index,
                                 const struct metadata_change *change)
 {
     struct metadata_chunk *chunk = &metadata->chunks[index];
-    if (memcmp(chunk->id, "bext", 4) == 0 && chunk->size < BEXT_LEAST) { /* ffmpeg opens no such */
+    /* ffmpeg opens no file with a bext chunk that is too short */
+    if (memcmp(chunk->id, "bext", 4) == 0 && chunk->size < BEXT_LEAST) {
         TRY(metadata_lose(metadata, metadata_damaged, "bext"));
         metadata_remove_chunk(metadata, index);
         return STATUS_OK;

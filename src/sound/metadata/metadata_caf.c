@@ -7,7 +7,7 @@
 
 enum {
     MARKER = 28,      /* bytes: type, frame (a double), id, SMPTE time, channel */
-    MARKER_FRAME = 4, /* offsets in it */
+    MARKER_FRAME = 4, /* offsets within a marker */
     MARKER_ID = 12,
     MARKER_TIME = 16,
     MARKER_CHANNEL = 24,
@@ -26,7 +26,7 @@ static bool wants_caf(const char *id)
 
 /* ---- reading ---- */
 
-/* Reads the frame of a marker. False: it is no frame of a sound. */
+/* Read the frame of a marker. False: the number is no valid frame. */
 static bool frame_of(const unsigned char *marker, uint64_t *frame)
 {
     uint64_t bits = metadata_big(marker + MARKER_FRAME, 8);
@@ -37,8 +37,8 @@ static bool frame_of(const unsigned char *marker, uint64_t *frame)
     return is_frame;
 }
 
-/* Whether a marker is no more than a place: of this type, or none; of all channels, without a SMPTE
- * time, and at a whole frame. */
+/* Whether a marker is only a position: it has this type or none, is for all channels, has no SMPTE
+ * time, and is at a whole frame. */
 static bool is_plain(const unsigned char *marker, const char *type)
 {
     uint64_t frame, bits = metadata_big(marker + MARKER_FRAME, 8);
@@ -73,7 +73,7 @@ static enum status parse_markers(struct sound_metadata *metadata, const unsigned
                : metadata_leave(metadata, metadata_damaged, "the end of the markers");
 }
 
-/* Reads a region from its header on. Its first and its last marker are its ends. */
+/* Parse a region from its header on. Its first and its last marker are its ends. */
 static enum status parse_region(struct sound_metadata *metadata, const unsigned char *region,
                                 uint64_t count)
 {
@@ -137,7 +137,7 @@ static enum status parse_strings(struct sound_metadata *metadata, const unsigned
     return STATUS_OK;
 }
 
-/* Pairs of key and value, each with a zero at its end. */
+/* Parse pairs of key and value, each ended by a zero byte. */
 static enum status parse_info(struct sound_metadata *metadata, const unsigned char *bytes,
                               size_t size)
 {
@@ -195,7 +195,7 @@ static void put_marker(struct metadata_buffer *list, const char *type, uint64_t 
     metadata_put_big(list, bits, 8);
     metadata_put_big(list, id, 4);
     metadata_put(list, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 8); /* no SMPTE time */
-    metadata_put_big(list, 0, 4);                              /* of all channels */
+    metadata_put_big(list, 0, 4);                              /* channel 0: all channels */
 }
 
 struct marker_lists {
@@ -217,7 +217,7 @@ static void put_region(struct marker_lists *lists, uint32_t id, uint32_t flags, 
 static void add_marker(struct marker_lists *lists, struct metadata_marker *marker)
 {
     if (marker->length == 0) {
-        put_marker(&lists->points, "\0\0\0\0", marker->frame, marker->id); /* generic */
+        put_marker(&lists->points, "\0\0\0\0", marker->frame, marker->id); /* type 0: generic */
         lists->point_count++;
     } else {
         put_region(lists, marker->id, marker->flags, marker->frame, marker->frame + marker->length);
@@ -233,7 +233,7 @@ static void add_marker(struct marker_lists *lists, struct metadata_marker *marke
     lists->string_count++;
 }
 
-/* A list after its SMPTE type, 0 for none, or not, and its count. */
+/* Write a list: SMPTE type 0 (none) if `has_smpte`, the count, and the entries. */
 static void put_list(struct metadata_buffer *buffer, const char *id, bool has_smpte, uint32_t count,
                      const struct metadata_buffer *rows, const struct metadata_buffer *more)
 {

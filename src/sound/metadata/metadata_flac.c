@@ -34,7 +34,7 @@ static enum status parse_picture_text(struct sound_metadata *metadata, const cha
         return fail_memory("tags");
     if (sodium_base642bin(bytes, size + 1, text, size, " \r\n", &length, NULL,
                           sodium_base64_VARIANT_ORIGINAL) != 0)
-        length = 0; /* which is damaged */
+        length = 0; /* the length is damaged */
     enum status status = metadata_add_picture(metadata, bytes, length);
     free(bytes);
     return status;
@@ -51,7 +51,7 @@ static enum status parse_comment(struct sound_metadata *metadata, const char *te
     return metadata_add_text(metadata, text, name, sign + 1, value);
 }
 
-/* `bytes` begin with the length of the vendor's name. */
+/* Parse comments. `bytes` begin with the length of the vendor's name. */
 static enum status parse_comments(struct sound_metadata *metadata, const unsigned char *bytes,
                                   size_t size)
 {
@@ -73,7 +73,7 @@ static enum status parse_comments(struct sound_metadata *metadata, const unsigne
                : metadata_leave(metadata, metadata_damaged, "the end of the list of comments");
 }
 
-/* False: it is too long. */
+/* Write a comment. False: it would exceed `most` bytes. */
 static bool put_comment(struct metadata_buffer *buffer, size_t most, const char *name,
                         const char *value)
 {
@@ -111,7 +111,7 @@ static bool put_picture_text(struct metadata_buffer *buffer, size_t most,
     return fits;
 }
 
-/* Names are printable ASCII without '='. */
+/* Whether a name is valid: printable ASCII without '='. */
 static bool can_be_name(const char *name)
 {
     for (; *name; name++)
@@ -125,7 +125,7 @@ void metadata_write_comments(struct sound_metadata *metadata, const char *channe
 {
     uint32_t count = channel_mask ? 1 : 0;
     size_t start = buffer->size;
-    metadata_put_little(buffer, 0, 4); /* their number, which comes */
+    metadata_put_little(buffer, 0, 4); /* number of comments, set at the end */
     if (channel_mask)
         (void)put_comment(buffer, most, METADATA_CHANNEL_MASK, channel_mask);
     for (size_t i = 0; metadata && i < metadata->text_count; i++) {
@@ -145,7 +145,8 @@ void metadata_write_comments(struct sound_metadata *metadata, const char *channe
 
 /* ---- FLAC ---- */
 
-/* A chunk with its header; those of the file itself are the beginning of each kind. */
+/* Parse an application block with a foreign chunk and its header. The first block of each kind is
+ * the file's own header. */
 static enum status parse_application(struct sound_metadata *metadata, const unsigned char *bytes,
                                      size_t size)
 {
@@ -230,15 +231,15 @@ static bool put_block(struct block_list *list, unsigned type, const char *applic
     return true;
 }
 
-static void put_rate(struct metadata_buffer *buffer, uint32_t rate) /* of 80 bits */
+static void put_rate(struct metadata_buffer *buffer, uint32_t rate) /* as an 80-bit float */
 {
     int shift = __builtin_clz(rate | 1);
     metadata_put_big(buffer, 16383 + 31 - (uint64_t)shift, 2);
     metadata_put_big(buffer, (uint64_t)rate << (32 + shift), 8);
 }
 
-/* The header of the file that FLAC's decoder is to make, up to its chunks, and that of the samples.
- */
+/* Write the headers of the file that flac would decode to: the file's header up to its chunks, and
+ * the header of the samples' chunk. */
 static void put_file_header(struct metadata_buffer *head, struct metadata_buffer *data,
                             bool is_riff, uint64_t chunks, const struct metadata_change *change)
 {
@@ -335,8 +336,8 @@ void metadata_write_flac(struct sound_metadata *metadata, const struct metadata_
 
 /* ---- Ogg ---- */
 
-/* The packet that begins with the page at *at, of the same stream as that page; *at: the page after
- * it. A packet that is too long is left. */
+/* Read the packet that begins with the page at *at, and set *at to the page after it. Pages of
+ * other streams are skipped. A packet that is too long is left out. */
 static enum status read_packet(struct sound_bytes *bytes, uint64_t *at,
                                struct sound_metadata *metadata, struct metadata_buffer *packet)
 {

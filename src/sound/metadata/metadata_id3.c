@@ -1,5 +1,5 @@
-/* ID3 tags: where they are; what is in them is TagLib's to know, in a module of its own
- * (tag_module.cc) that is opened for files that have such a tag alone. */
+/* Finds ID3 tags. TagLib reads and writes their content, in a module (tag_module.cc) that is opened
+ * only for files with such a tag. */
 #include "base/library.h"
 #include "sound/metadata/metadata.h"
 #include "sound/metadata/tag_module.h"
@@ -36,8 +36,8 @@ static struct library tag_module = {
 
 static bool has_path;
 
-/* Beside the program: in a build folder, that of its tests, and where it is installed. 0 or an
- * errno. */
+/* Find the module beside the program, in a build folder, in the folder of its tests, or where it is
+ * installed. Returns 0 or an errno. */
 static int find_module(void)
 {
     static const char *const folders[] = {"", "../", "../" HALO_TAG_MODULE_FOLDER "/"};
@@ -56,9 +56,9 @@ static int find_module(void)
     return 0;
 }
 
-/* *is_there: it is installed, and open, and there is memory for `size` bytes in it, without which
- * TagLib ends the program. Several sounds may be read at once; the path stays while
- * one of them opens it. Errors: it is installed, and cannot be opened. */
+/* Open the module. *is_there: it is installed and open, and memory suffices for a tag of `size`
+ * bytes: without memory TagLib would end the program. Several sounds may be read at once; the path
+ * stays while a thread opens the module. Errors: the module is installed and cannot be opened. */
 static enum status open_module(size_t size, bool *is_there)
 {
     enum { LEAST = 1 << 21, COPIES = 8 };
@@ -96,7 +96,8 @@ static int add_picture(void *user, const struct tag_picture *picture)
     metadata_put(&block, picture->mime, strlen(picture->mime));
     metadata_put_big(&block, strlen(picture->description), 4);
     metadata_put(&block, picture->description, strlen(picture->description));
-    metadata_put(&block, (const char[16]){0}, 16); /* its size is not known */
+    /* width, height, depth and colours are unknown */
+    metadata_put(&block, (const char[16]){0}, 16);
     metadata_put_big(&block, picture->size, 4);
     metadata_put(&block, picture->bytes, picture->size);
     struct adding *adding = user;
@@ -107,7 +108,7 @@ static int add_picture(void *user, const struct tag_picture *picture)
     return adding->status != STATUS_OK;
 }
 
-/* Nothing but padding, or a tag of version 1 in which nothing was filled in. */
+/* Whether a tag is empty: only padding, or a tag of version 1 without values. */
 static bool is_blank(const unsigned char *bytes, size_t size)
 {
     if (size >= 3 && memcmp(bytes, "TAG", 3) == 0)
@@ -146,7 +147,7 @@ enum status metadata_parse_id3(struct sound_metadata *metadata, const unsigned c
 
 /* ---- writing ---- */
 
-/* A field of a picture's block: its length and its bytes. False: it is damaged. */
+/* Find a field of a picture's block: its length and its bytes. False: it is damaged. */
 static bool parse_field(const struct metadata_picture *picture, size_t *at, size_t *from,
                         size_t *size)
 {
@@ -158,7 +159,7 @@ static bool parse_field(const struct metadata_picture *picture, size_t *at, size
     return *size <= picture->size - *from;
 }
 
-/* False: damaged, or memory. The texts are copies. */
+/* Convert a picture. Its texts are copies. False: the picture is damaged, or no memory. */
 static bool open_picture(const struct metadata_picture *from, struct tag_picture *to)
 {
     size_t at = 4, mime, mime_size, description, description_size, image, image_size;

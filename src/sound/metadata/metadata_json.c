@@ -10,7 +10,7 @@
 
 static const char no_place[] = "the container has no place for it";
 
-/* Why a thing of `of` was not kept; `why`, unless there is a reason of that kind's own. */
+/* Why an item of `of` was not kept: `why`, unless its kind has another reason. */
 static const char *reason(const struct sound_metadata *of, enum metadata_kind kind, const char *why)
 {
     if (of->without & kind)
@@ -19,7 +19,7 @@ static const char *reason(const struct sound_metadata *of, enum metadata_kind ki
                                                                           : why;
 }
 
-/* Parts of kept markers that were not kept become losses. */
+/* Turn parts of kept markers that were not kept into losses. */
 static enum status conclude_parts(struct sound_metadata *metadata, const struct sound_metadata *of,
                                   const char *why)
 {
@@ -56,7 +56,7 @@ static enum status conclude_counted(struct sound_metadata *metadata,
                                          "%zu picture%s", pictures, plural_s(pictures));
 }
 
-/* A stream may have a text on both sides of its samples. */
+/* Whether the same text was kept elsewhere: a stream may have it before and after its samples. */
 static bool has_kept(const struct sound_metadata *metadata, const struct metadata_text *text)
 {
     for (size_t i = 0; i < metadata->text_count; i++) {
@@ -68,7 +68,7 @@ static bool has_kept(const struct sound_metadata *metadata, const struct metadat
     return false;
 }
 
-/* Each thing of `of` that was not kept. */
+/* Turn each item of `of` that was not kept into a loss. */
 static enum status conclude(struct sound_metadata *metadata, const struct sound_metadata *of,
                             const char *why)
 {
@@ -102,7 +102,7 @@ enum status metadata_conclude_late(struct sound_metadata *metadata,
 
 enum { LOSSES_SHOWN = 8 };
 
-/* Losses of one cause, from its first on. */
+/* Add all losses with the same cause as loss `from` to the line. */
 static void put_cause(const struct sound_metadata *metadata, size_t from, bool *reported,
                       FILE *line)
 {

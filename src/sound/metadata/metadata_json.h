@@ -1,8 +1,8 @@
-/* What became of metadata, as a line and as JSON; and --metadata FILE.json:
+/* Reports which metadata was kept and lost, as a line and as JSON. And reads --metadata FILE.json:
  *
  *   {"tags": {"TITLE": "A title", "ARTIST": ["one", "another"], "COMMENT": null}}
  *
- * replaces the tags of these names; null removes.
+ * The file replaces the tags with these names; null removes a tag.
  */
 #ifndef HALO_METADATA_JSON_H
 #define HALO_METADATA_JSON_H
@@ -11,14 +11,14 @@
 
 #include <jansson.h>
 
-/* One line with note(), if something was lost. */
+/* Print one line with note() if metadata was lost. */
 void metadata_note_losses(const struct sound_metadata *metadata, const char *output);
 
-/* A new object: kept, moved, dropped. NULL: memory. */
+/* A new object with the members kept, moved, dropped. NULL: memory. */
 json_t *metadata_report(const struct sound_metadata *metadata);
 
-/* --metadata FILE: replaces tags by what the file says. Errors (one line): reading, not JSON, not
- * such an object. */
+/* --metadata FILE: replace tags as the file says. Errors (one line): reading, not JSON, not an
+ * object as above. */
 MUST_CHECK enum status metadata_load(const char *path, struct sound_metadata *metadata);
 
 #endif

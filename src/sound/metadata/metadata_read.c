@@ -1,4 +1,4 @@
-/* Finds metadata in sound files: walks the chunks of those that are made of chunks. */
+/* Finds metadata in sound files. Walks the chunks of files that have chunks. */
 #include "base/plural.h"
 #include "sound/metadata/metadata.h"
 
@@ -12,8 +12,8 @@ struct walk {
     struct sound_chunks chunks;
     enum metadata_family family;
     struct sound_metadata *metadata;
-    bool is_file;  /* from its first chunk on */
-    bool is_after; /* the samples were passed */
+    bool is_file;  /* the walk began at the file's first chunk */
+    bool is_after; /* the walk has passed the samples */
 };
 
 const struct metadata_form *const metadata_forms[] = {
@@ -50,7 +50,7 @@ static enum status parse_chunk(struct walk *walk, const struct sound_chunk *chun
     return status;
 }
 
-/* Bytes that are left at the end are no chunk. A file may claim to go on. */
+/* End a walk. Bytes that are left at the end are no chunk; the file may be truncated. */
 static enum status end_walk(struct walk *walk)
 {
     const struct chunk_layout *layout = walk->chunks.layout;
@@ -58,7 +58,7 @@ static enum status end_walk(struct walk *walk)
     unsigned char rest[24];
     uint64_t at = walk->chunks.at, whole, size = bytes->size;
     size_t left = at < size ? (size_t)(size - at) : 0;
-    if (left >= sizeof rest) /* it could not be read */
+    if (left >= sizeof rest) /* the bytes are a chunk that could not be read */
         return STATUS_OK;
     if (left > 0 && sound_bytes_read(bytes, at, rest, left) && !metadata_is_zero(rest, left))
         TRY(metadata_leave(walk->metadata, metadata_unknown, "%zu byte%s at the end", left,
@@ -106,7 +106,7 @@ enum status metadata_remove_unplaced(struct sound_metadata *metadata)
     return STATUS_OK;
 }
 
-/* AU has text between its header and its samples. */
+/* Read the text between the header and the samples of an AU. */
 static enum status read_au(struct sound_bytes *bytes, struct sound_metadata *metadata)
 {
     enum { HEADER = 24 };
@@ -125,7 +125,7 @@ static enum status read_au(struct sound_bytes *bytes, struct sound_metadata *met
     return has_text ? metadata_leave(metadata, metadata_unknown, "the annotation") : STATUS_OK;
 }
 
-/* Tags behind what a decoder reads. read: a tag of version 1 that ends the file was read. */
+/* Name tags after the sound as losses. read: an ID3v1 tag at the end of the file was read. */
 static enum status name_tags_at_end(struct sound_bytes *bytes, bool read,
                                     struct sound_metadata *metadata)
 {
@@ -154,7 +154,7 @@ static enum status name_tags_at_end(struct sound_bytes *bytes, bool read,
 
 enum { ID3_HEADER = 10, ID3_FOOTER = 0x10, ID3V1 = 128 };
 
-/* The size of the tag at the beginning; 0: there is none. */
+/* The size of an ID3 tag at the beginning; 0: there is none. */
 static uint64_t front_size(const unsigned char head[ID3_HEADER])
 {
     uint64_t size = 0;

@@ -1,4 +1,4 @@
-/* Metadata of WAV, of RF64, of W64, which has the same chunks under longer names, and of AIFF. */
+/* Metadata of WAV, RF64, W64 (the same chunks under longer names) and AIFF. */
 #include "sound/metadata/metadata.h"
 
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 /* ---- names of tags ---- */
 
-/* If several ids mean the same, the first is written. Into CAF all are written: those that Apple
- * names, and those that libsndfile reads. */
+/* If several ids mean the same, the first is written. In CAF all are written: the ids that Apple
+ * names, and the ids that libsndfile reads. */
 static const struct {
     const char *list, *id, *name;
 } rows[] = {
@@ -79,9 +79,9 @@ const char *metadata_id_of(const char *list, const char *name, size_t index)
 
 /* ---- RIFF ---- */
 
-enum { CUE_POINT = 24, TEXT_HEADER = 20 /* of ltxt */ };
+enum { CUE_POINT = 24, TEXT_HEADER = 20 /* bytes of ltxt before its text */ };
 
-/* The rest of a GUID that begins with a chunk's letters, and of that of lists. */
+/* Bytes of a GUID after the four letters of a chunk, and of lists. */
 static const unsigned char guid_rest[12] = {0xF3, 0xAC, 0xD3, 0x11, 0x8C, 0xD1,
                                             0x00, 0xC0, 0x4F, 0x8E, 0xDB, 0x8A};
 static const unsigned char list_guid[16] = {'l',  'i',  's',  't',  0x2F, 0x91, 0xCF, 0x11,
@@ -241,8 +241,8 @@ static void put_padding(struct metadata_buffer *buffer, size_t size, size_t alig
     metadata_put(buffer, (const char[8]){0}, (align - size % align) % align);
 }
 
-/* libsndfile, and what uses it, does not skip the padding of these chunks of odd size, and finds no
- * samples then: there the padding counts. */
+/* Whether the size of a chunk includes its padding. libsndfile does not skip the padding of these
+ * chunks with odd sizes, and would then find no samples. */
 static bool counts_padding(enum metadata_family family, const char *id)
 {
     return family == FAMILY_RF64 ||
@@ -257,7 +257,7 @@ static void put_chunk(struct metadata_buffer *buffer, enum metadata_family famil
     put_padding(buffer, size, family == FAMILY_W64 ? 8 : 2);
 }
 
-/* A text of a list, with a zero and padding. `before`: bytes in the chunk before it. */
+/* Write a text of a list, with a zero byte and padding. `before`: bytes in the chunk before it. */
 static void put_text(struct metadata_buffer *list, const char *id,
                      const struct metadata_buffer *before, const char *text)
 {
@@ -296,7 +296,7 @@ static void put_markers(struct sound_metadata *metadata, enum metadata_family fa
 {
     struct metadata_buffer cue = {0}, list = {0};
     uint32_t count = 0;
-    metadata_put_little(&cue, 0, 4); /* their number, which comes */
+    metadata_put_little(&cue, 0, 4); /* number of points, set at the end */
     metadata_put(&list, "adtl", 4);
     for (size_t i = 0; i < metadata->marker_count; i++) {
         struct metadata_marker *marker = &metadata->markers[i];
@@ -325,7 +325,7 @@ static void put_markers(struct sound_metadata *metadata, enum metadata_family fa
     free(list.bytes);
 }
 
-/* A list has one text of each name: the first. */
+/* Write the list INFO. It has one text for each name: the first. */
 static void put_info(struct sound_metadata *metadata, enum metadata_family family,
                      struct metadata_buffer *buffer)
 {
@@ -335,7 +335,8 @@ static void put_info(struct sound_metadata *metadata, enum metadata_family famil
     for (size_t i = 0; i < metadata->text_count; i++) {
         struct metadata_text *text = &metadata->texts[i];
         const char *id = metadata_id_of("INFO", text->name, 0);
-        bool is_own = strlen(text->name) == 4 && *text->name == 'I' && /* as it was read */
+        /* the name is an id that was read from a list */
+        bool is_own = strlen(text->name) == 4 && *text->name == 'I' &&
                       !metadata_name_of("INFO", text->name, 4);
         for (size_t k = 0; k < i; k++)
             if (strcmp(metadata->texts[k].name, text->name) == 0)
@@ -356,7 +357,8 @@ static void put_chunks(struct sound_metadata *metadata, enum metadata_family fam
 {
     for (size_t i = 0; i < metadata->chunk_count; i++) {
         struct metadata_chunk *chunk = &metadata->chunks[i];
-        bool is_refused = family == FAMILY_W64 && chunk->size == 0; /* by ffmpeg */
+        /* ffmpeg refuses empty chunks in W64 */
+        bool is_refused = family == FAMILY_W64 && chunk->size == 0;
         if (chunk->family != FAMILY_RIFF || metadata_kind_of(chunk) != kind ||
             metadata->without & kind || is_refused)
             continue;
@@ -396,7 +398,8 @@ const struct metadata_form metadata_form_w64 = {
 
 /* ---- AIFF ---- */
 
-/* libsndfile opens no file with a text of 8,192 bytes: a long one goes into the ID3 tag. */
+/* Most bytes. libsndfile opens no file with a text of 8,192 bytes, so long texts go into the ID3
+ * tag. */
 enum { LABEL_MOST = 255, ID_MOST = 32767, TEXT_MOST = 4000 };
 
 static bool wants_aiff(const char *id)
@@ -421,14 +424,14 @@ static enum status parse_markers(struct sound_metadata *metadata, const unsigned
         if (length > 0)
             TRY(metadata_set(metadata, marker, &marker->label, bytes + at + 7, length));
         at += 7 + length;
-        at += (length & 1) == 0; /* with its length it is of even size */
+        at += (length & 1) == 0; /* padded to an even size, with the byte for the length */
     }
     return size >= 2 && at >= size && metadata_big(bytes, 2) == count
                ? STATUS_OK
                : metadata_leave(metadata, metadata_damaged, "the end of the markers");
 }
 
-/* Whether a chunk that sox reads has the length that its content says. */
+/* Whether a chunk that sox reads is as long as its content says. */
 static bool is_whole(const char *id, const unsigned char *bytes, size_t size)
 {
     enum { INSTRUMENT = 20, COMMENT = 8 };
@@ -472,7 +475,7 @@ static void put_aiff_chunk(struct metadata_buffer *buffer, const void *id, const
     metadata_put(buffer, "", size & 1);
 }
 
-/* Markers of AIFF keep their numbers: other chunks refer to them. */
+/* The id of a marker. Markers of AIFF keep their ids, since other chunks refer to them. */
 static uint32_t marker_id(const struct sound_metadata *metadata, size_t index)
 {
     return metadata->origin == FAMILY_AIFF ? metadata->markers[index].id : (uint32_t)index + 1;
@@ -504,7 +507,8 @@ static void put_aiff_markers(struct sound_metadata *metadata, struct metadata_bu
         count++;
         if (marker->length == 0)
             continue;
-        put_marker(&list, id + ID_MOST / 2, marker->frame + marker->length, label); /* its end */
+        /* marker at the region's end */
+        put_marker(&list, id + ID_MOST / 2, marker->frame + marker->length, label);
         count++;
     }
     if (list.bytes)
@@ -524,7 +528,7 @@ static void put_texts(struct sound_metadata *metadata, struct metadata_buffer *b
         for (size_t k = 0; k < i; k++)
             is_first &= strcmp(metadata->texts[k].name, text->name) != 0;
         size_t size = strlen(text->value);
-        if (!id || !(is_first || strcmp(id, "ANNO") == 0) || /* of which there may be several */
+        if (!id || !(is_first || strcmp(id, "ANNO") == 0) || /* there may be several */
             size > TEXT_MOST)
             continue;
         put_aiff_chunk(buffer, id, text->value, size);

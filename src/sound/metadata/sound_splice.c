@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a file with other bytes in it ---- */
+/* ---- positions in a file with inserted bytes ---- */
 
 static bool write_at(struct sound_splice *splice, int64_t at, const void *bytes, size_t count)
 {
@@ -34,7 +34,7 @@ static bool put(struct sound_splice *splice, int64_t at, int64_t dropped,
 
 enum { FLAC_HEAD = 42, FLAC_COMMENTS = 4, FLAC_LAST = 0x80 };
 
-/* The comments that libFLAC writes have its name. */
+/* Replace the block of comments that libFLAC writes, which has libFLAC's name in it. */
 static bool replace_comments(struct sound_splice *splice, const unsigned char *bytes, size_t count)
 {
     size_t vendor = count >= 8 ? 4 + (size_t)metadata_little(bytes + 4, 4) : 0;
@@ -67,7 +67,7 @@ static uint32_t ogg_sum(const unsigned char *page, size_t size)
 
 enum { OGG_SUM = 22, OGG_SEGMENTS = 26 };
 
-/* The length of the page at `at`; 0: it is not all there. */
+/* The length of the page at `at`; 0: the page is not complete. */
 static size_t page_size(const struct metadata_buffer *held, size_t at)
 {
     size_t left = held->size - at, size = OGG_HEADER;
@@ -79,8 +79,9 @@ static size_t page_size(const struct metadata_buffer *held, size_t at)
     return size <= left ? size : 0;
 }
 
-/* The bytes of the packet that begins with the page at `at` are read from `packet`, or written into
- * it, if there is one. *size: of the packet. False: its end is missing. */
+/* Walk the packet that begins with the page at `at`. If `is_written`, the bytes of `packet` replace
+ * the packet's; otherwise these are appended to `packet`. False: the end of the packet is missing.
+ */
 static bool walk_packet(struct metadata_buffer *held, size_t at, struct metadata_buffer *packet,
                         bool is_written)
 {
@@ -110,9 +111,9 @@ static bool walk_packet(struct metadata_buffer *held, size_t at, struct metadata
     return true;
 }
 
-static const char place[] = "COMMENT="; /* the comment that makes room, as libsndfile names it */
+static const char place[] = "COMMENT="; /* name, in libsndfile, of the comment that makes room */
 
-/* The comments of libsndfile's own, such as of its encoder, without that one. */
+/* Put libsndfile's other comments, such as the encoder's name, without the one that makes room. */
 static uint32_t put_others(const struct metadata_buffer *packet, size_t at, size_t count,
                            struct metadata_buffer *made)
 {
@@ -131,7 +132,7 @@ static uint32_t put_others(const struct metadata_buffer *packet, size_t at, size
     return others;
 }
 
-/* A packet of the same length with our comments. What is left stays zero. False: there is no room.
+/* Make a packet of the same length with halo's comments. The rest is zero. False: there is no room.
  */
 static bool set_comments(const struct sound_splice *splice, struct metadata_buffer *packet)
 {
@@ -171,7 +172,7 @@ static bool release(struct sound_splice *splice)
 
 enum { HELD_MOST = 1 << 20 };
 
-/* The comments begin with the second page. */
+/* Hold back bytes of an Ogg until the comments are complete. They begin with the second page. */
 static bool hold(struct sound_splice *splice, const void *bytes, size_t count)
 {
     struct metadata_buffer packet = {0}, *held = &splice->held;
@@ -186,18 +187,18 @@ static bool hold(struct sound_splice *splice, const void *bytes, size_t count)
     return done;
 }
 
-/* What a comment takes beside its text: its length, and its name. */
+/* Bytes of a comment besides its text: its length and its name. */
 enum { AROUND = 4 + sizeof place - 1 };
 
 size_t sound_splice_room(const struct sound_splice *splice)
 {
     if (splice->kind != SPLICE_OGG || splice->comments.size <= 4)
         return 0;
-    size_t size = splice->comments.size - 4; /* the count is there anyway */
+    size_t size = splice->comments.size - 4; /* without the count, which is always there */
     return size > AROUND ? size - AROUND : 1;
 }
 
-/* ---- as libsndfile calls it ---- */
+/* ---- the functions that libsndfile calls ---- */
 
 static bool splice_bytes(struct sound_splice *splice, const void *bytes, size_t count)
 {
@@ -245,7 +246,7 @@ static sf_count_t splice_read(void *bytes, sf_count_t count, void *user)
     (void)bytes;
     (void)count;
     (void)user;
-    return 0; /* it is being written */
+    return 0; /* the file is being written, not read */
 }
 
 SF_VIRTUAL_IO sound_splice_functions = {.get_filelen = splice_length,

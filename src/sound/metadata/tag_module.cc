@@ -27,7 +27,7 @@ struct Bytes {
     TagLib::MPEG::File file;
 };
 
-/* Where TagLib's name is not that of Vorbis comments. */
+/* Names of tags that differ between TagLib and Vorbis comments. */
 const struct {
     const char *of_taglib, *of_halo;
 } names[] = {{"ENCODING", "ENCODER"}};
@@ -80,7 +80,8 @@ bool is_about_sound(const TagLib::ByteVector &id)
     return false;
 }
 
-/* Pictures come anew. TagLib's own lists delete what they hold, copies of them as well. */
+/* Remove frames that are untrue or written anew, such as pictures. The copy is no list of TagLib,
+ * since those delete their elements, even in copies. */
 void remove_frames(TagLib::ID3v2::Tag &tag)
 {
     const std::vector<TagLib::ID3v2::Frame *> frames(tag.frameList().begin(),

@@ -1,7 +1,6 @@
-/* The module that reads and writes ID3 tags with TagLib: plain C at its border, so that the program
- * is linked neither with TagLib nor with C++. Text is UTF-8 and named as in Vorbis comments.
- * Functions return 0, or 1 if memory ran out.
- */
+/* The module that reads and writes ID3 tags with TagLib. Its interface is plain C, so that halo is
+ * linked neither with TagLib nor with C++. Text is UTF-8 and named as in Vorbis comments. Functions
+ * return 0, or 1 if memory ran out. */
 #ifndef HALO_TAG_MODULE_H
 #define HALO_TAG_MODULE_H
 
@@ -21,8 +20,8 @@ struct tag_text {
 struct tag_picture {
     const char *mime;
     const char *description;
-    unsigned type;              /* as of ID3 and FLAC; 3: the front cover */
-    const unsigned char *bytes; /* NULL: leave it out */
+    unsigned type;              /* type number of ID3 and FLAC; 3: the front cover */
+    const unsigned char *bytes; /* NULL: leave the picture out */
     size_t size;
 };
 
@@ -32,8 +31,8 @@ struct tag_visitor {
     int (*picture)(void *user, const struct tag_picture *picture);
 };
 
-/* Version 2 of any kind, or the 128 bytes of version 1. Where there is nothing of either in it the
- * result is TAG_NOTHING. */
+/* Read a tag: version 2 of any kind, or the 128 bytes of version 1. Returns TAG_NOTHING if the
+ * bytes have neither. */
 enum { TAG_NOTHING = 2 };
 typedef int tag_read_function(const unsigned char *bytes, size_t size,
                               const struct tag_visitor *visitor);
@@ -47,7 +46,7 @@ struct tag_content {
     size_t picture_count;
 };
 
-/* One tag of version 2. Frames about the level and the length of the sound are left out. */
+/* Write a tag of version 2. Frames about the level and the length of the sound are left out. */
 typedef int tag_write_function(const struct tag_content *content,
                                int (*put)(void *user, const void *bytes, size_t size), void *user);
 
