@@ -26,8 +26,8 @@ void step_crew_destroy(struct step_crew *crew); /* NULL is allowed */
 void step_crew_expect(struct step_crew *crew, int64_t at);
 
 /* Between begin and end, each thread that is awake in time calls `task`. `task` returns when no
- * piece is left. step_crew_end waits until all calls have returned. If `crew` is NULL, both do nothing.
- * Real-time. */
+ * piece is left. step_crew_end waits until all calls have returned. If `crew` is NULL, both
+ * functions do nothing. Real-time. */
 void step_crew_begin(struct step_crew *crew, void (*task)(void *context), void *context);
 void step_crew_end(struct step_crew *crew);
 
