@@ -26,10 +26,9 @@ struct convolve2d_on_gpu {
     bool live;
     struct kernel2d_job job; /* each call sets its rows */
     cudaStream_t stream;
-    char *staged_in; /* pinned input, laid out as on the device */
-    /* pinned output, laid out as on the device */
-    char *staged_out;
-    char *in; /* device memory */
+    char *staged_in;  /* pinned input, laid out as on the device */
+    char *staged_out; /* pinned output, laid out as on the device */
+    char *in;         /* device memory */
     char *out;
     float *mask;
     struct fault fault;

@@ -7,12 +7,12 @@
 
 enum {
     PREFERRED_FRAMES = 1 << 16, /* at least so many frames, which are enough work for a GPU */
-    PREFERRED_TAPS = 8,  /* at least this part of the mask, since transforms are longer than that */
-    BLOCK_MULTIPLE = 64, /* frames */
-    /* this part of the most, so that reading and writing overlap with the GPU's work */
+    PREFERRED_TAPS = 8,         /* divides the mask: a block has at least so many frames */
+    BLOCK_MULTIPLE = 64,        /* frames */
+    /* divides the most, so that reading and writing overlap with the GPU's work */
     PREFERRED_SHARE = 4,
     LONG_TAPS = 1 << 13,
-    MEMORY_SHARE = 3, /* this part of a device's memory may hold a mask's spectra */
+    MEMORY_SHARE = 3, /* divides the free memory: so much may hold a mask's spectra */
 };
 
 _Static_assert((int)GPU_LIVE_BLOCK_MOST == (int)LIVE_BLOCK_MOST, "the same limit");
@@ -34,7 +34,8 @@ static bool suits_double(const struct convolver_shape *shape, const struct mask 
            gpu_is_fast_in_double() && has_memory_for(mask);
 }
 
-/* If rounding in single precision could pass the bound, files are computed in double precision. */
+/* The variant for a convolver. If rounding in single precision could pass the bound, files are
+ * computed in double precision. */
 static const struct convolver_backend *cuda_variant(const struct convolver_shape *shape,
                                                     const struct mask *mask)
 {

@@ -55,8 +55,7 @@ enum { LIVE_OWED_MOST = 16 }; /* the most blocks that the GPU may be behind */
  * channels. */
 struct live_copies {
     struct step_crew *crew; /* NULL: the step copies alone */
-    /* channels of a piece */
-    size_t each;
+    size_t each;            /* channels of a piece */
     uint32_t part;        /* number of the current copies, of a block's inputs or of its outputs */
     _Atomic size_t next;  /* next piece to take */
     atomic_bool given_up; /* the step has given up the answer, which is late or lost */
@@ -91,9 +90,8 @@ struct gpu_live {
     size_t partitions; /* partitions of the longest mask */
     struct live_state state;
     struct fft_double *fft;
-    packet *in; /* host address of state.in */
-    /* host address of state.out */
-    packet *out;
+    packet *in;  /* host address of state.in */
+    packet *out; /* host address of state.out */
     cudaStream_t stream, copies;
     struct gpu_live_graph graph; /* unused if `resident` */
     _Atomic uint32_t number;     /* number of the last block that was sent */

@@ -245,7 +245,7 @@ static const char *gather_cuda_end(struct gather_device *base, struct gather_bat
     return outcome(device, cudaEventSynchronize(mine->returned));
 }
 
-enum { MASKS_SHARE = 4 }; /* this part of the free memory is for masks */
+enum { MASKS_SHARE = 4 }; /* divides the free memory: so much is for masks */
 
 /* ---- how a stretch is convolved ---- */
 

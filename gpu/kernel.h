@@ -49,12 +49,11 @@ struct kernel_job {
     float *out;        /* device, 16-byte aligned, not overlapping in */
     const float *mask; /* device memory, which form() wrote */
     struct kernel_plan *plan;
-    size_t frames_in; /* at least 1 */
-    /* frames of out, at least 1 */
-    size_t frames; /* of out, at least 1 */
-    size_t taps;   /* taps, as in the plan */
-    size_t origin; /* the frame of `in` that tap 0 meets for out[0] */
-    bool add;      /* add to the contents of out, for several paths to one output */
+    size_t frames_in; /* frames of in, at least 1 */
+    size_t frames;    /* frames of out, at least 1 */
+    size_t taps;      /* taps, as in the plan */
+    size_t origin;    /* the frame of `in` that tap 0 meets for out[0] */
+    bool add;         /* add to the contents of out, for several paths to one output */
     enum kernel_boundary boundary;
     unsigned threads; /* threads per block, a multiple of 32 up to 1024; 0: the kernel chooses */
 };

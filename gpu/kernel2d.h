@@ -40,16 +40,13 @@ struct kernel2d_job {
     enum kernel_boundary boundary;
     size_t channels;
     size_t rows_in;
-    size_t rows; /* rows of out */
-    /* rows of `in` before the first row of out */
-    size_t first;
-    size_t columns;  /* columns of in and out */
-    size_t pitch_in; /* bytes from row to row of in, a multiple of a cell's */
-    /* bytes from row to row of out, a multiple of a cell's */
-    size_t pitch_out;
-    size_t plane_in; /* bytes from channel to channel of in, a multiple of a cell's */
-    /* bytes from channel to channel of out, a multiple of a cell's */
-    size_t plane_out;
+    size_t rows;      /* rows of out */
+    size_t first;     /* rows of `in` before the first row of out */
+    size_t columns;   /* columns of in and out */
+    size_t pitch_in;  /* bytes from row to row of in, a multiple of a cell's */
+    size_t pitch_out; /* bytes from row to row of out, a multiple of a cell's */
+    size_t plane_in;  /* bytes from channel to channel of in, a multiple of a cell's */
+    size_t plane_out; /* bytes from channel to channel of out, a multiple of a cell's */
     size_t mask_rows;
     size_t mask_columns;
     struct block2d block; /* threads of a block; 0 x 0: the kernel chooses */

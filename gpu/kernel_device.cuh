@@ -8,7 +8,6 @@ extern "C" {
 
 #include <cuda_runtime.h>
 
-/* Products per partial sum: a single sum of thousands loses 15 dB to rounding. */
 /* Products per partial sum. A single sum of thousands of products loses 15 dB to rounding. */
 static constexpr int RUN = 128;
 

@@ -29,19 +29,16 @@ struct live_graph_mask {
     const struct live_path *paths;
     const float *heads;                 /* column after column, `block` floats apart */
     const float2 *spectra[LIVE_LEVELS]; /* [level] column after column, partition after partition */
-    /* [level] partitions of the mask */
-    unsigned partitions[LIVE_LEVELS];
-    unsigned head; /* taps of the head */
+    unsigned partitions[LIVE_LEVELS];   /* [level] partitions of the mask */
+    unsigned head;                      /* taps of the head */
 };
 
 /* A block's header, which precedes its samples. `flags` has LIVE_FRESH, LIVE_ARMED and LIVE_TRAP.
  */
-/* [slot] code of its mask (live_kernels.h) */
 struct live_header {
-    unsigned codes[LIVE_SLOTS];
+    unsigned codes[LIVE_SLOTS]; /* [slot] code of its mask (live_kernels.h) */
     unsigned flags;
-    /* number of the block */
-    unsigned number;
+    unsigned number; /* number of the block */
 };
 
 /* The graph's state. In device memory, except `flags` and `out`, and perhaps `header` and `in`,

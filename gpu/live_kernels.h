@@ -28,10 +28,9 @@ enum {
     LIVE_MASKS = 96,
     LIVE_SLOTS = 2,
     LIVE_THREADS = 512,
-    LIVE_BLOCK_MOST = 2048, /* frames */
-    LIVE_FRESH = 1,         /* flag; shifted left by v: the mask is new to slot v */
-    /* flag: the kernel ends */
-    LIVE_STOP = 1 << LIVE_SLOTS,
+    LIVE_BLOCK_MOST = 2048,      /* frames */
+    LIVE_FRESH = 1,              /* flag; shifted left by v: the mask is new to slot v */
+    LIVE_STOP = 1 << LIVE_SLOTS, /* flag: the kernel ends */
     LIVE_TRAP = 2 << LIVE_SLOTS, /* flag, for tests: the kernel traps */
     /* flag of graphs; shifted left by v: slot v's mask is being armed and gets no answer */
     LIVE_ARMED = 4 << LIVE_SLOTS,
@@ -48,8 +47,7 @@ struct live_mask {
     const struct live_path *paths;
     const float *heads;    /* column after column, `head` taps each, block floats apart */
     const float2 *spectra; /* column after column, partition after partition, `bins` each */
-    /* taps of the head */
-    unsigned head;
+    unsigned head;         /* taps of the head */
     unsigned partitions;
     unsigned crossed; /* a path leads from input i to output j, j != i */
 };

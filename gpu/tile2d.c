@@ -9,12 +9,13 @@ static const struct strip_kernel {
 } strips[] = {STRIP_KERNELS(ROW)};
 #undef ROW
 static const size_t STRIP_ROWS_LEAST = 8;
-/* coefficients; for larger masks, strips take whole rounds */
+/* from so many coefficients on, strips take whole rounds */
 static const size_t STRIP_ROUNDS = 11 * 11;
 
-/* The largest masks, in coefficients, for which padding pays. Up to STRIP_ALWAYS any padding does,
- * as memory is the limit. Up to STRIP_HALF, padding may be half of the products, since strips are
- * so much faster than patches. Beyond, it may be less. */
+/* When padding a mask pays, by the coefficients of the padded mask. Up to STRIP_ALWAYS it always
+ * does, since memory is the limit. Up to STRIP_HALF, padding may be half of the products, since
+ * strips are so much faster than patches. Beyond, the padded mask may be STRIP_BEYOND times the own
+ * one. */
 static const size_t STRIP_ALWAYS = 7 * 7;
 static const size_t STRIP_HALF = 15 * 15;
 static const double STRIP_BEYOND = 1.3;

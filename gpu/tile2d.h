@@ -21,9 +21,8 @@ enum {
     STRIP_THREADS = 32, /* threads of a strip's block, side by side */
     PATCH_ACROSS = 16,  /* threads of a patch's block across, each with 8 x 4 outputs */
     PATCH_DOWN = 8,     /* threads of a patch's block down */
-    /* columns of a thread of a patch */
-    PATCH_COLUMNS = 8,
-    PATCH_ROWS = 4, /* rows of a thread of a patch */
+    PATCH_COLUMNS = 8,  /* columns of a thread of a patch */
+    PATCH_ROWS = 4,     /* rows of a thread of a patch */
 };
 
 #ifdef __cplusplus
@@ -56,14 +55,12 @@ struct block2d {
 
 /* A tile of a picture. */
 struct tile2d {
-    struct block2d block; /* columns that a block outputs; 0: the block is too small for the mask */
-    /* rows that a block outputs */
-    size_t columns; /* output of a block; 0: the block is too small for the mask */
-    size_t rows; /* columns that a block loads, with the halo; TILE2D_NONE: that a thread loads */
-    /* rows that a block loads */
-    size_t loaded_columns; /* with the halo; TILE2D_NONE: by one thread */
-    size_t loaded_rows;
-    size_t shared_cells; /* cells of shared memory */
+    struct block2d block;
+    size_t columns; /* columns that a block outputs; 0: the block is too small for the mask */
+    size_t rows;    /* rows that a block outputs */
+    size_t loaded_columns; /* columns that a block loads, with the halo; TILE2D_NONE: a thread */
+    size_t loaded_rows;    /* rows that a block loads */
+    size_t shared_cells;   /* cells of shared memory */
 };
 
 struct picture2d {

@@ -97,7 +97,7 @@ bool files_read_add(const char *path)
 {
     pthread_mutex_lock(&lock);
     bool added = add(path);
-    pthread_mutex_unlock(&lock); /* an unreadable folder has no files to read */
+    pthread_mutex_unlock(&lock);
     return added;
 }
 
@@ -125,7 +125,7 @@ bool files_read_add_below(const char *folder)
     enum { FOLDERS_OPEN = 8 };
     char top[PATH_MAX];
     if (!realpath(folder, top))
-        return true; /* what cannot be read is not */
+        return true; /* a folder that cannot be read has no files to read */
     pthread_mutex_lock(&lock);
     bool added = nftw(top, add_one, FOLDERS_OPEN, FTW_PHYS) != 1;
     pthread_mutex_unlock(&lock);

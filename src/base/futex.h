@@ -12,10 +12,8 @@
 #include <stdint.h>
 
 struct futex {
-    /* the number */
-    atomic_uint value;
-    /* number of threads that sleep */
-    atomic_uint sleepers;
+    atomic_uint value;    /* the number */
+    atomic_uint sleepers; /* number of threads that sleep */
 };
 
 /* Raises the number by one and wakes all sleeping threads. */

@@ -10,8 +10,8 @@
 /* Opens the folder that has `path`, as open() does. */
 MUST_CHECK int hidden_open_folder(const char *path, int flags);
 
-/* Makes a file or folder under a new hidden name beside `path`. make() returns a descriptor, or -1
- * and errno, which is then returned. The caller frees *name, which is NULL after an error. */
+/* Makes a file or folder under a new hidden name beside `path`. make() returns 0 or more, or -1 and
+ * errno. hidden_make returns the same. The caller frees *name, which is NULL after an error. */
 MUST_CHECK int hidden_make(const char *path, int (*make)(const char *name, const void *context),
                            const void *context, char **name);
 

@@ -23,9 +23,8 @@ struct library {
     /* file names, in the order of linking; NULL-terminated */
     const char *files[LIBRARY_FILES_MOST];
     const char *const *names; /* names of its functions and data */
-    /* number of names */
-    size_t count;
-    void *symbols; /* `count` pointers, in the order of `names` */
+    size_t count;             /* number of names */
+    void *symbols;            /* `count` pointers, in the order of `names` */
     void *handles[LIBRARY_FILES_MOST];
     atomic_bool is_open;
 };

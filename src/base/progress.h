@@ -11,8 +11,7 @@ struct progress {
     bool shown;
     uint32_t rate; /* frames per second */
     double start;  /* time of the start in monotonic_seconds() */
-    /* time of the next picture */
-    double next;
+    double next;   /* time of the next picture */
 };
 
 /* Shows a bar only if `wanted` and if standard error is a terminal. */

@@ -40,10 +40,9 @@ enum terminal_colours { TERMINAL_COLOURS_NONE, TERMINAL_COLOURS_256, TERMINAL_CO
 /* Whether NO_COLOR is set, or CLICOLOR is 0. */
 bool terminal_refuses_colours(void);
 
-/* The colours to use on standard output. None if terminal_refuses_colours, or if standard output is
- * not a terminal or TERM names one with few colours. In the latter case FORCE_COLOR or
- * CLICOLOR_FORCE, set and not 0, allows colours (no-color.org, bixense.com/clicolors). All: 24
- * bits, if COLORTERM says so. */
+/* The colours to use on standard output. None if terminal_refuses_colours. None if standard output
+ * is not a terminal or TERM names one with few colours, unless FORCE_COLOR or CLICOLOR_FORCE is set
+ * and not 0 (no-color.org, bixense.com/clicolors). All: 24 bits, if COLORTERM says so. */
 enum terminal_colours terminal_output_colours(void);
 
 #endif

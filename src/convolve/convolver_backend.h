@@ -39,8 +39,7 @@ struct convolver_slot {
     const struct prepared *prepared; /* NULL: the slot is inactive */
     bool fresh;        /* The mask is new to this slot. Only backends without `arm` read it. */
     float *const *out; /* the outputs, unless in double precision */
-    /* the outputs in double precision */
-    double *const *out_in_double;
+    double *const *out_in_double; /* the outputs in double precision */
 };
 
 struct convolver_backend {

@@ -52,7 +52,7 @@ static const double CLEARLY = 0.5;
 enum {
     BLOCK_SAMPLES = 1 << 23, /* samples of a block, see chain/stages.c */
     GPU_BLOCK_LEAST = 1 << 16,
-    GPU_BLOCK_TAPS = 8, /* a block has at least this part of the mask's taps */
+    GPU_BLOCK_TAPS = 8, /* divides the mask's taps: a block has at least so many frames */
     GPU_BLOCKS = 4,     /* a longer sound has at least as many blocks */
     GPU_FFT_LEAST = 1 << 10,
     GPU_PATHS = 8, /* products of a point that cost as much as its transform */

@@ -125,14 +125,12 @@ struct arming {
     size_t free_segments; /* segments whose workers are known to have left the slot's former mask */
     size_t emptied_rings; /* rings of the slot that are cleared, one for each segment */
     size_t emptied;       /* samples of the next ring that are cleared */
-    /* the mask takes part in jobs that begin */
-    bool joined;
+    bool joined;          /* the mask takes part in jobs that begin */
     /* [segment] `full` of the last job without the mask; 0: none */
     uint64_t fulls[PARTITION_SEGMENTS_MOST];
-    size_t segment; /* segment whose earlier jobs are being repeated */
-    bool caught_up; /* no earlier job is being repeated; `job` is done */
-    /* an earlier job, repeated for the mask alone */
-    struct segment_job job;
+    size_t segment;         /* segment whose earlier jobs are being repeated */
+    bool caught_up;         /* no earlier job is being repeated; `job` is done */
+    struct segment_job job; /* an earlier job, repeated for the mask alone */
 };
 
 struct cpu_live_convolution;
@@ -194,7 +192,7 @@ HALO_REALTIME static inline real *due_block(const struct cpu_live_convolution *c
 struct cpu_live_mask {
     uint64_t number; /* unique number of the mask, from 1 on */
     struct path_table paths;
-    real *head; /* column by column, plan.head taps each */
+    real *head; /* taps of the direct head, column by column, plan.head each */
     /* [segment] partitions up to the last one that is not all zero */
     size_t partitions[PARTITION_SEGMENTS_MOST];
     real *spectra[PARTITION_SEGMENTS_MOST]; /* column by column, partition by partition */

@@ -354,7 +354,7 @@ static const double MOVING_COST = 400; /* ns per channel and direction, uncached
 
 enum {
     MARGIN = 100000,     /* ns */
-    MARGIN_PART = 8,     /* at most this part of a block */
+    MARGIN_PART = 8,     /* divides a block: a margin is no longer */
     BETWEEN_NS = 100000, /* ns that a worker waits for the second phase */
     LOOKS = 64,          /* between two readings of the clock */
     LINE = 64 / sizeof(real),

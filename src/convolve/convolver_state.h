@@ -44,9 +44,8 @@ struct convolver {
     struct convolver_history history; /* what a standby receives when it takes over */
     int64_t patience; /* ns until the GPU counts as late, if the standby runs in parallel */
     struct block beside[CONVOLVER_SLOTS]; /* outputs of a standby that runs in parallel */
-    /* blocks for which the GPU was too late */
-    _Atomic uint64_t late;
-    struct prover *prover; /* NULL: no proof was asked for */
+    _Atomic uint64_t late;                /* blocks for which the GPU was too late */
+    struct prover *prover;                /* NULL: no proof was asked for */
     char reason[CONVOLVER_WHY];
     char notice[200];
     char failure[200];

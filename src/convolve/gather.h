@@ -29,8 +29,7 @@ struct gather;
 
 struct gather_settings {
     const struct gather_device_kind *kind;
-    /* number of devices */
-    size_t count;
+    size_t count;       /* number of devices */
     const int *numbers; /* [device] its number */
     size_t mask_bytes;  /* memory for masks on each device; 0: the device decides */
 };

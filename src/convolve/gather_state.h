@@ -24,7 +24,7 @@ struct gather_slot {
     struct gather_batch batch;
     enum gather_stage stage;
     uint64_t serial;     /* number in the order of beginning */
-    size_t packed, left; /* items that are packed, and items whose result is not taken yet */
+    size_t packed, left; /* items that are packed; items whose result was taken */
     pthread_cond_t done; /* signals GATHER_DONE and GATHER_LOST */
 };
 

@@ -13,8 +13,7 @@ enum { GPU_MOST = 64 };
 struct gpu_devices {
     bool all;
     size_t count;
-    /* numbers of the GPUs */
-    unsigned char of[GPU_MOST];
+    unsigned char of[GPU_MOST]; /* numbers of the GPUs */
 };
 
 static inline bool gpu_devices_are_given(const struct gpu_devices *devices)

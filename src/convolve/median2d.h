@@ -22,10 +22,9 @@
 
 struct median2d_settings {
     size_t channels;
-    size_t columns;   /* columns of the picture */
-    size_t over_rows; /* rows of the median along time; odd */
-    /* columns of the median along frequency; odd */
-    size_t over_columns;
+    size_t columns;      /* columns of the picture */
+    size_t over_rows;    /* rows of the median along time; odd */
+    size_t over_columns; /* columns of the median along frequency; odd */
     enum convolve2d_boundary boundary;
     struct workers *workers; /* not owned; must outlive the medians */
 };

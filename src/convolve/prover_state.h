@@ -46,8 +46,7 @@ struct proved_run {
 struct proved_stretch {
     /* inputs: taps - 1 frames before the stretch, then the stretch's own */
     struct block_in_double in;
-    /* outputs of the stretch */
-    struct block_in_double out;
+    struct block_in_double out; /* outputs of the stretch */
     uint64_t start;
     size_t filled; /* frames of `out` that are filled */
     bool is_used;  /* The stretch was used before, so its memory is not all zero. */
@@ -77,11 +76,9 @@ struct prover {
 
     /* Used by the thread only, until it has ended. */
     struct exact *exact;
-    /* frames compared so far */
-    uint64_t frames;
-    double worst; /* largest error / norm so far */
-    /* frame of that error */
-    uint64_t worst_at;
+    uint64_t frames;    /* frames compared so far */
+    double worst;       /* largest error / norm so far */
+    uint64_t worst_at;  /* frame of that error */
     double error, peak; /* largest error and largest output so far, linear */
 };
 

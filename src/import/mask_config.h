@@ -33,7 +33,7 @@ struct mask_config {
     char *home;         /* folder of the configuration */
     char *real_home;    /* `home` without symbolic links */
     char *folder;       /* folder that names are relative to; `home` until mask_config_enter */
-    const char *called; /* what the configuration calls the next file; NULL: as in the call */
+    const char *called; /* name of the next file in the configuration; NULL: as in the call */
     const char *second; /* second folder to look for names in; NULL: none */
     char *fence;        /* real path of folder= or, without it, of `home` */
     uint32_t rate;      /* rate of the masks so far; 0: unknown */

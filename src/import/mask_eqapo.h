@@ -60,8 +60,8 @@ struct eqapo_line {
 
 struct eqapo_file;
 struct eqapo {
-    struct mask_config *config; /* the outermost file's; it has the rate */
-    struct mask_config *now;    /* that of the current line's file */
+    struct mask_config *config; /* configuration of the outermost file; has the rate */
+    struct mask_config *now;    /* configuration of the current line's file */
     struct eqapo_file *files;   /* included files */
     size_t file_count;
     struct eqapo_line *lines;

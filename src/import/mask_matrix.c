@@ -138,7 +138,8 @@ static const uint64_t WORK_EACH = 1;
 #else
 static const uint64_t TAPS_MOST = UINT64_MAX;        /* memory limits it */
 static const uint64_t WORK_MOST = (uint64_t)1 << 33; /* taps processed */
-static const uint64_t WORK_EACH = 4; /* or so many times the taps that memory holds */
+static const uint64_t WORK_EACH =
+    4; /* the limit in times the taps that memory holds, if that is more */
 #endif
 
 struct mask_matrix {

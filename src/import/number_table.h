@@ -1,6 +1,6 @@
-/* Tables of numbers as spreadsheets and other programs write them. Lines are separated by blanks,
- * tabs, semicolons or commas, with or without quotes. Also finds out what the first column holds.
- * Threads: any. */
+/* Tables of numbers as spreadsheets and other programs write them. The fields of a line are
+ * separated by blanks, tabs, semicolons or commas, with or without quotes. Also finds out what the
+ * first column holds. Threads: any. */
 #ifndef HALO_NUMBER_TABLE_H
 #define HALO_NUMBER_TABLE_H
 

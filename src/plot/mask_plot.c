@@ -52,9 +52,8 @@ enum {
     LETTER = 8, /* greatest width of a letter */
     HEAD_GAP = 12,
     LEAST_WIDE = 280, /* least width of a subplot */
-    /* least height of a subplot */
-    LEAST_HIGH = 200,
-    DECADE = 110, /* width of a decade of frequencies with three labels */
+    LEAST_HIGH = 200, /* least height of a subplot */
+    DECADE = 110,     /* width of a decade of frequencies with three labels */
 };
 
 /* Okabe and Ito's palette for colour blindness, without yellow. */

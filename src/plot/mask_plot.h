@@ -18,8 +18,7 @@ enum mask_subplot {
     MASK_SUBPLOT_PHASE,
     MASK_SUBPLOT_DELAY,
     MASK_SUBPLOT_SPECTROGRAM, /* one for each channel */
-    /* one for each channel */
-    MASK_SUBPLOT_WATERFALL,
+    MASK_SUBPLOT_WATERFALL,   /* one for each channel */
     MASK_SUBPLOTS
 };
 

@@ -41,7 +41,7 @@ enum {
     FIRST = 8,                  /* parts in the first pass */
     PASS_LEAST = FIRST * LANES, /* points of the shortest transform in passes */
     PAD = 16,                   /* numbers before and after each row, for whole vectors */
-    SHORT = 2 * LANES, /* points below which vectors from both ends of a spectrum exceed it */
+    SHORT = 2 * LANES,          /* points; in shorter spectra, vectors reach beyond both ends */
 };
 
 typedef real half_lanes

@@ -28,9 +28,8 @@ struct channel_meter {
     float held;
     double hold_left; /* frames until the held peak falls */
     bool beyond;      /* the last sample was part of a clip */
-    /* the last sample */
-    float last;
-    unsigned flat; /* number of equal samples at full scale, up to the last one */
+    float last;       /* the last sample */
+    unsigned flat;    /* number of equal samples at full scale, up to the last one */
 };
 
 struct meter {

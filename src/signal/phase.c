@@ -8,7 +8,7 @@ enum {
     LENGTH_MOST = 1 << 22,
     OVERSAMPLING = 64, /* oversampling of the spectrum, up to LENGTH_MOST */
     OVERSAMPLING_LEAST = 8,
-    FADE_FRACTION = 8, /* this part of the taps is faded */
+    FADE_FRACTION = 8, /* divides the taps: so many are faded */
 };
 
 /* Least magnitude, relative to the largest; avoids the logarithm of 0. */

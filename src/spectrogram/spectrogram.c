@@ -354,7 +354,7 @@ struct slide {
     struct block samples;
     float **ends;   /* pointers into its channels, for reading */
     int64_t start;  /* position of the first sample */
-    size_t filled;  /* samples that are filled */
+    size_t filled;  /* samples that are there */
     uint64_t place; /* position of the source */
     bool ended;     /* the source has ended, at `place` */
 };

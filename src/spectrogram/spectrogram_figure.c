@@ -295,7 +295,7 @@ static void print_frequency(const struct page *page, size_t line)
     for (size_t i = 0; i < ticks.count; i++) {
         double above = spectrogram_axis_row(axis, ticks.at[i]) / (double)axis->rows;
         double place = fmin(above * (double)page->lines, (double)page->lines - 1);
-        /* of several labels in a line, the highest frequency */
+        /* if a line has several labels, the highest frequency */
         if (page->lines - 1 - (size_t)place == line)
             spectrogram_tick_hz(ticks.at[i], text);
     }
