@@ -28,7 +28,7 @@ struct step_crew {
     pthread_t started[];
 };
 
-/* Takes part in the current part. False: the part has ended. */
+/* Joins the current part of the step. False: the part has ended. */
 static bool enter(struct step_crew *crew)
 {
     unsigned door = atomic_load(&crew->door);

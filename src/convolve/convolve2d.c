@@ -37,7 +37,7 @@ struct convolve2d_on_cpu {
     bool is_separable;
     size_t width;    /* width of a picture row with its extension */
     size_t pitch;    /* floats from one such row to the next */
-    float **scratch; /* [worker] */
+    float **scratch; /* one buffer for each worker */
     size_t workers;
 };
 

@@ -26,7 +26,7 @@ struct cpu_batch_convolution {
     bool *silent;                      /* [input * depth + place] the spectrum is of silence */
     size_t group;                      /* chunks computed together, 1 to GROUP_MOST */
     real **sums;                       /* [worker], `group` spectra each */
-    real **samples;                    /* [worker] */
+    real **samples;                    /* one buffer for each worker */
     real peak;                         /* peak of the sound so far */
     real *peaks;                       /* [input] peak of the block */
     const struct cpu_batch_mask *near; /* an active mask that has `precise`, or NULL */
@@ -481,7 +481,7 @@ struct mask_job {
     const struct cpu_batch_convolution *convolution;
     const struct mask *mask;
     struct cpu_batch_mask *prepared;
-    real **samples; /* [worker] */
+    real **samples; /* one buffer for each worker */
 };
 
 /* Transforms one partition of one column. */

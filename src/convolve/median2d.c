@@ -21,7 +21,7 @@ struct median2d {
     size_t segment; /* columns of a segment, for the median along frequency */
     size_t width;   /* width of a row with its extension */
     int32_t *windows;
-    struct median2d_row *scratch; /* [worker] */
+    struct median2d_row *scratch; /* one for each worker */
     size_t workers;
 };
 

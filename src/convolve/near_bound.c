@@ -15,8 +15,8 @@
 
 /* Up to this part of the bound, single precision stays below -132 dB. */
 static const double NEAR = 0.25;
-/* The same for masks of few taps. An output that is one tap times a sample has up to 11 rounding
- * errors; with more taps the errors average. */
+/* The largest `delta` relative to `norm` with which single precision is enough. An output that is
+ * one tap times a sample has up to 11 rounding errors; with more taps the errors average. */
 static const double NEAR_DELTA = 0.35;
 
 static const double NS_A_TAP = 2; /* per tap, to measure it and its spectra */
@@ -128,8 +128,8 @@ bool near_bound_is_possible(const struct near_bound *bound)
 struct spectrum_job {
     const struct mask *mask;
     size_t shares;
-    struct fft_double **ffts; /* [share] */
-    double *largest;          /* [column] */
+    struct fft_double **ffts; /* one for each share */
+    double *largest;          /* largest magnitude in each column's spectrum */
 };
 
 static double largest_in_column(const struct fft_double *fft, const struct mask *mask, size_t c)

@@ -20,7 +20,7 @@ struct spectral {
     struct spectral_settings settings;
     struct convolve2d *convolution; /* NULL: medians are used */
     struct median2d *median;        /* NULL: a convolution is used */
-    struct fft_double **fft;        /* [worker] */
+    struct fft_double **fft;        /* one for each worker */
     size_t workers;
     size_t bins;
     size_t batch;      /* the most rows processed at a time */

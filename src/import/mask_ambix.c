@@ -23,7 +23,7 @@ enum ambix_sequence { SEQUENCE_ACN, SEQUENCE_FUMA, SEQUENCE_SID };
 
 struct ambix_row {
     size_t line, count;
-    double gains[MATRIX_CHANNELS_MOST]; /* [ACN] */
+    double gains[MATRIX_CHANNELS_MOST]; /* gain of each ambisonic channel, by ACN */
 };
 
 struct ambix_hrtf {

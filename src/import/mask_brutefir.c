@@ -58,7 +58,7 @@ struct brutefir_filter {
 
 struct brutefir {
     struct mask_config *config;
-    uint64_t block, blocks; /* block: frames, 0: not given; blocks: of a filter */
+    uint64_t block, blocks; /* block: frames, 0: not given; blocks: blocks of a filter */
     struct brutefir_channels inputs, outputs;
     size_t coeff_count, filter_count;
     struct brutefir_coeff coeffs[FILTERS_MOST];

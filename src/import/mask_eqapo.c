@@ -25,7 +25,7 @@ enum {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
     GRAPHIC_TAPS = 1 << 8,
 #else
-    /* up to 48 kHz; more at higher rates; Equalizer APO has the same number at any rate */
+    /* taps up to 48 kHz, more at higher rates; in Equalizer APO always the same number */
     GRAPHIC_TAPS = 1 << 14,
 #endif
     GRAPHIC_TIMES_MOST = 8, /* longest filter, in shortest lengths, for steep curves */

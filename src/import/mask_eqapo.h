@@ -79,7 +79,7 @@ struct eqapo {
         size_t taken;    /* nested If: whose lines are gathered */
         size_t left_out; /* nested If: inside them whose lines are left out */
         bool has_else;   /* the outermost of those has taken no branch yet */
-    } branches;          /* of the current file */
+    } branches;          /* If: lines of the current file */
 
     /* What the lines show before they are run. */
     size_t channels;      /* channels of the sound */

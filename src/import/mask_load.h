@@ -26,7 +26,7 @@ struct mask_load_options {
     struct raw_layout raw;      /* if it has a format, the file is headerless samples */
     struct stream_format sound; /* format of the sound that the mask will filter; 0: unknown */
     const char *folder; /* folder with files that a configuration names; NULL: the mask's folder */
-    size_t file_count; /* number of `files` */
+    size_t file_count;  /* number of `files` */
     /* Files to use instead of those that configurations name. "NAME=>PATH": NAME is the name in a
      * configuration. "FILE:NAME=>PATH": only in the configuration with base name FILE. */
     const char *const *files;

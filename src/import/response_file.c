@@ -263,7 +263,7 @@ static void read_row(struct response_form *form, char *line, struct response_row
 static enum status keep_names(struct response_form *form, const char *line)
 {
     char first = line[strspn(line, " \t*#\"")];
-    if (form->columns || strchr("0123456789+-.", first)) /* a line that names none */
+    if (form->columns || strchr("0123456789+-.", first)) /* the line names no columns */
         return STATUS_OK;
     free(form->names);
     form->names = strdup(line);

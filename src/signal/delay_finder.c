@@ -23,7 +23,7 @@ struct delay_finder {
     float **past;  /* a ring of the reference's spectra with unit magnitudes, conjugated */
     float **sums;  /* [block] sums of products */
     double *count; /* [block] windows in the sum */
-    bool *filled;  /* [place in the ring] */
+    bool *filled;  /* which places of the ring have a spectrum */
     size_t newest; /* place of the newest spectrum */
     size_t next;   /* next block to search; `blocks`: all were searched */
     struct delay_found best;

@@ -16,7 +16,7 @@ struct quantiser_channel {
 };
 
 struct quantiser {
-    double scale; /* steps of full scale */
+    double scale; /* steps from 0 to full scale */
     unsigned shift;
     bool dithered;
     size_t tap_count; /* taps of the feedback; 0: no feedback */

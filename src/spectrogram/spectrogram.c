@@ -363,7 +363,7 @@ struct sound_work {
     const struct sound_spectrogram_settings *settings;
     struct slide slide;
     struct workers *workers;
-    struct spectrogram_frame **frames; /* [worker] */
+    struct spectrogram_frame **frames; /* one for each worker */
     float **scratch;                   /* [worker] rows of one channel's window */
     struct spectrogram *picture;
     struct progress progress;
