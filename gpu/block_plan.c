@@ -3,15 +3,15 @@
 #include <math.h>
 
 enum {
-    SLICE_LEAST = 1 << 15, /* frames: below, launches cost more than overlap gains */
-    SLICE_MASKS = 4,       /* mask lengths: below, transforms overlap too much */
-    SLICE_MULTIPLE = 4,    /* frames: kernels load and store 16 bytes */
+    SLICE_LEAST = 1 << 15, /* frames; with shorter slices, launches cost more than overlap gains */
+    SLICE_MASKS = 4,       /* mask lengths; in shorter slices, transforms overlap too much */
+    SLICE_MULTIPLE = 4,    /* frames; kernels load and store 16 bytes */
     LIVE_FFT_LEAST = 64,
-    /* A slow thread block may still read the previous block's oldest spectrum while a fast one
-     * writes the next block's. */
+    /* Spectra beyond the partitions. A slow thread block may still read the previous block's oldest
+     * spectrum while a fast one writes the next block's. */
     SPARE_SPECTRA = 3,
-    TRANSFORM_COST = 9, /* a transform there and back, in products of as many bins */
-    LEVEL_COST = 1,     /* of launching it: fewer levels where they are as good */
+    TRANSFORM_COST = 9, /* a transform there and back, in products of the same number of bins */
+    LEVEL_COST = 1,     /* launching a level, in products of a bin; favours fewer levels */
 };
 
 struct slice_plan slice_plan_for(size_t block, size_t taps)
@@ -39,7 +39,7 @@ struct live_plan live_plan_for(size_t block, size_t taps)
     if (plan.partitions > 0)
         plan.depth = 1;
     while (plan.partitions > 0 && plan.depth < plan.partitions + SPARE_SPECTRA)
-        plan.depth *= 2; /* so that slots stay in sequence when block numbers wrap */
+        plan.depth *= 2; /* a power of two keeps positions in sequence when block numbers wrap */
     while (plan.fft < 2 * block)
         plan.fft *= 2;
     while ((size_t)1 << plan.fft_log2 < plan.fft)
@@ -71,9 +71,9 @@ static struct live_level level_of(size_t block, size_t period)
     return level;
 }
 
-/* The cost of one block, in products of one bin. Spectra and window: see live_ladder.h; while a
- * partition is transformed, share by share, the oldest one of the job before the last is needed
- * still. */
+/* Completes the ladder and returns the cost of one block, in products of one bin. For `depth` and
+ * `window` see live_ladder.h. While a partition is transformed, share by share, the products still
+ * need the spectra of the job before. */
 static double complete(struct live_ladder *ladder, size_t taps)
 {
     double cost = 0;
@@ -91,7 +91,7 @@ static double complete(struct live_ladder *ladder, size_t taps)
     return cost;
 }
 
-/* Periods after the ladder's last are tried, one after the other. */
+/* Tries all longer periods after the ladder's last one. */
 static void try_longer(const struct live_ladder *base, size_t block, size_t taps, size_t bins_most,
                        double *best_cost, struct live_ladder *best)
 {

@@ -1,5 +1,5 @@
-/* A mask in constant memory, broadcast to all threads of a warp at the speed of a register. Each
- * file that includes this is a module of its own, with its own 64 KB bank. */
+/* A mask in constant memory, from which all threads of a warp read a tap as fast as from a
+ * register. Each file that includes this header is a module of its own, with 64 KB of its own. */
 #ifndef HALO_GPU_CONSTANT_MASK_CUH
 #define HALO_GPU_CONSTANT_MASK_CUH
 
@@ -12,7 +12,7 @@ extern "C" {
 
 static __constant__ float constant_mask[KERNEL_TAPS_CONSTANT];
 
-/* Taps [at, at + count) of the bank. */
+/* Loads taps into places [at, at + count) of constant memory. */
 static inline cudaError_t constant_mask_load(const float *taps, size_t at, size_t count,
                                              cudaStream_t stream)
 {
@@ -20,7 +20,7 @@ static inline cudaError_t constant_mask_load(const float *taps, size_t at, size_
                                    cudaMemcpyDefault, stream);
 }
 
-/* All of a job's mask: the `load` of most kernels. */
+/* Loads all of a job's mask. Most kernels use this as their `load`. */
 static inline cudaError_t load_constant_mask(const struct kernel_job *job, cudaStream_t stream)
 {
     return constant_mask_load(job->mask, 0, job->taps, stream);
@@ -31,7 +31,7 @@ static inline cudaError_t load_constant_mask(const struct kernel2d_job *job, cud
     return constant_mask_load(job->mask, 0, job->mask_rows * job->mask_columns, stream);
 }
 
-/* All of a mask, with up to 16 zeros before and after it. */
+/* Loads all of a mask, with `before` and `after` zeros around it, up to 16 each. */
 static inline cudaError_t constant_mask_load_between(const float *taps, size_t before, size_t count,
                                                      size_t after, cudaStream_t stream)
 {

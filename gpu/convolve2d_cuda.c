@@ -1,6 +1,7 @@
-/* Pictures on a GPU: the rows of all channels are copied in one piece, through pinned memory, to
- * the kernel "register" and back. The CPU takes over permanently if the GPU fails and, live, for a
- * call that finds the GPU busy with another picture (constant memory holds one mask). */
+/* Pictures on a GPU. The rows of all channels are copied in one piece, through pinned memory, to
+ * the kernel "register" and back. If the GPU fails, the CPU takes over for good. Live, the CPU also
+ * takes a call that finds the GPU busy with another picture, since constant memory holds one mask.
+ */
 #include "convolve/convolve2d.h"
 #include "convolve/convolver_choice.h"
 #include "gpu/convolver_cuda.h"
@@ -12,22 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 128 }; /* bytes, of rows on the device */
+enum { ALIGNMENT = 128 }; /* bytes; rows on the device begin at multiples */
 
-/* Held from load to result: constant memory holds one mask. */
+/* Held from loading a mask to the result, since constant memory holds one mask. */
 static pthread_mutex_t kernel_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct convolve2d_on_gpu {
     struct convolve2d convolve;
-    struct convolve2d *standby; /* on the CPU */
+    struct convolve2d *standby; /* a convolution on the CPU */
     int device;
     bool failed;
     bool live;
-    struct kernel2d_job job; /* its rows are set by each call */
+    struct kernel2d_job job; /* each call sets its rows */
     cudaStream_t stream;
-    char *staged_in; /* pinned, laid out as on the device */
-    char *staged_out;
-    char *in; /* device */
+    char *staged_in;  /* pinned input, laid out as on the device */
+    char *staged_out; /* pinned output, laid out as on the device */
+    char *in;         /* device memory */
     char *out;
     float *mask;
     struct fault fault;
@@ -77,7 +78,7 @@ static cudaError_t convolve_on_gpu(struct convolve2d_on_gpu *gpu)
     return cudaStreamSynchronize(gpu->stream);
 }
 
-/* Whether the GPU has done it. */
+/* Convolves on the GPU. False: the GPU is busy or failed. */
 static bool try_gpu(struct convolve2d_on_gpu *gpu)
 {
     if (gpu->live ? pthread_mutex_trylock(&kernel_lock) != 0
@@ -87,7 +88,7 @@ static bool try_gpu(struct convolve2d_on_gpu *gpu)
     pthread_mutex_unlock(&kernel_lock);
     if (error == cudaSuccess)
         return true;
-    (void)cudaGetLastError(); /* reported here, not by the next call */
+    (void)cudaGetLastError(); /* clears the error, which is reported here */
     gpu->failed = true;
     gpu->convolve.notice = "the GPU failed to convolve a picture: continuing on the CPU";
     return false;
@@ -128,7 +129,7 @@ static void gpu_destroy(struct convolve2d *convolve)
         cudaFree(gpu->in);
         cudaFree(gpu->out);
         cudaFree(gpu->mask);
-        (void)cudaGetLastError(); /* fails on a failed GPU */
+        (void)cudaGetLastError(); /* clears the error, as cudaFree fails on a failed GPU */
     }
     convolve2d_destroy(gpu->standby);
     free(gpu);

@@ -6,12 +6,13 @@
 #include "gpu/live_kernels.h"
 
 enum {
-    PREFERRED_FRAMES = 1 << 16, /* at least: enough work for a GPU */
-    PREFERRED_TAPS = 8,         /* and a part of the mask: transforms are longer than that */
+    PREFERRED_FRAMES = 1 << 16, /* at least so many frames, which are enough work for a GPU */
+    PREFERRED_TAPS = 8,         /* divides the mask: a block has at least so many frames */
     BLOCK_MULTIPLE = 64,        /* frames */
-    PREFERRED_SHARE = 4,        /* of the most: so that reading and writing overlap with it */
+    /* divides the most, so that reading and writing overlap with the GPU's work */
+    PREFERRED_SHARE = 4,
     LONG_TAPS = 1 << 13,
-    MEMORY_SHARE = 3, /* of a device's, for the spectra of a mask */
+    MEMORY_SHARE = 3, /* divides the free memory: so much may hold a mask's spectra */
 };
 
 _Static_assert((int)GPU_LIVE_BLOCK_MOST == (int)LIVE_BLOCK_MOST, "the same limit");
@@ -23,8 +24,9 @@ static bool has_memory_for(const struct mask *mask)
            mask->columns < free / MEMORY_SHARE / point / (2 * mask->taps);
 }
 
-/* Transforms in double serve all outputs of a matrix at once, and where a device is as good at them
- * it takes no longer to know that the rounding of single precision is of no concern. */
+/* Whether files are computed in double precision because it costs no more. Transforms in double
+ * serve all outputs of a matrix at once. On a device that is fast in double, this takes no longer
+ * than finding out whether single precision is enough. */
 static bool suits_double(const struct convolver_shape *shape, const struct mask *mask)
 {
     return shape->taps >= LONG_TAPS && gpu_is_there() &&
@@ -32,7 +34,8 @@ static bool suits_double(const struct convolver_shape *shape, const struct mask 
            gpu_is_fast_in_double() && has_memory_for(mask);
 }
 
-/* Where the rounding of single precision could pass the bound, files are computed in double. */
+/* The variant for a convolver. If rounding in single precision could pass the bound, files are
+ * computed in double precision. */
 static const struct convolver_backend *cuda_variant(const struct convolver_shape *shape,
                                                     const struct mask *mask)
 {
@@ -45,9 +48,9 @@ static const struct convolver_backend *cuda_variant(const struct convolver_shape
     return &convolver_cuda_batch;
 }
 
-/* In whole lines of memory: files in blocks of odd numbers of frames took up to 2.7 times as long,
- * presumably since the copies of all channels but the first are not aligned (docs/measurements.md).
- */
+/* Blocks are whole lines of memory. Files in blocks of odd numbers of frames took up to 2.7 times
+ * as long (docs/measurements.md), probably because the copies of all channels but the first are
+ * then not aligned. */
 static size_t cuda_preferred_block(size_t taps, size_t most)
 {
     size_t preferred_block = most / PREFERRED_SHARE, least = taps / PREFERRED_TAPS;
@@ -62,7 +65,7 @@ static void cuda_expect(const struct gpu_settings *gpu, size_t taps)
     gpu_expect(&gpu->devices, taps >= LONG_TAPS);
 }
 
-/* The variants have the other functions. */
+/* The other functions are the variants'. */
 const struct convolver_backend convolver_cuda = {
     .name = "cuda",
     .in_double = &convolver_cuda_in_double,

@@ -1,5 +1,5 @@
-/* The variants of the backend "cuda", each a backend of its own: files, live streams, and both in
- * double precision. */
+/* The variants of the backend "cuda", each a backend of its own: for files, for live streams, and
+ * for both in double precision. */
 #ifndef HALO_GPU_CONVOLVER_CUDA_H
 #define HALO_GPU_CONVOLVER_CUDA_H
 
@@ -9,11 +9,11 @@ extern const struct convolver_backend convolver_cuda_batch;
 extern const struct convolver_backend convolver_cuda_live;
 extern const struct convolver_backend convolver_cuda_in_double;
 
-/* `enter` of all: memory that the host and the device reach, and the threads that copy it, are on
- * the device's own node. */
+/* The `enter` of all variants. Memory that host and device share, and the threads that copy it, are
+ * then on the device's own memory node. */
 void convolver_cuda_enter(const struct convolver_shape *shape, struct numa_before *before);
 
-/* Stop all resident kernels, so that device memory can be freed; they restart with their
+/* Stops all resident kernels, so that device memory can be freed. They restart with their
  * convolvers' next blocks. Control thread, while no step runs. */
 void convolver_cuda_send_home(void);
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Held during a step: a kernel's bank of constant memory has one mask, for all threads. */
+/* Held during a step. A kernel's constant memory has one mask, which all threads share. */
 static pthread_mutex_t constant_memory = PTHREAD_MUTEX_INITIALIZER;
 
 struct gpu_batch {
@@ -19,30 +19,31 @@ struct gpu_batch {
     int device;
     const struct kernel *kernel;
     struct kernel_plan *plan;
-    size_t slice; /* frames, a multiple of 4; the last may be shorter */
+    size_t slice; /* frames, a multiple of 4; the last slice may be shorter */
     size_t slices;
     size_t history_frames;    /* frames before the block, a multiple of 4 */
-    size_t stride;            /* floats of an input: history and block */
-    size_t out_stride;        /* floats of an output */
-    size_t now;               /* The index of the history that holds the newest block. */
+    size_t stride;            /* floats per input: history and block */
+    size_t out_stride;        /* floats per output */
+    size_t now;               /* index of the `history` that has the newest block */
     enum pcm pcm;             /* the narrowest format that has held all samples */
     unsigned char *staged_in; /* pinned: inputs x out_stride x 4 bytes */
     float *staged_out;        /* pinned: outputs x out_stride */
-    float *history[2];        /* device: inputs x stride; this and the following */
-    float *out;               /* outputs x out_stride */
-    unsigned char *packed;    /* inputs x packed_pitch */
-    float *column;            /* shape.taps: a mask's column before conversion */
-    const float *loaded;      /* the form in constant memory, valid within a step */
+    float *history[2];        /* device: inputs x stride */
+    float *out;               /* device: outputs x out_stride */
+    unsigned char *packed;    /* device: inputs x packed_pitch */
+    float *column;            /* device: shape.taps; a mask's column before conversion */
+    const float *loaded;      /* form that is in constant memory, valid within a step */
     cudaStream_t up, work, down;
     cudaEvent_t arrived[SLICES_MOST], computed[SLICES_MOST], returned[SLICES_MOST];
-    struct gpu_batch_mask *spare; /* freed with the batch: freeing synchronises the device */
+    /* masks to use again; freed with the convolver, as freeing synchronises the device */
+    struct gpu_batch_mask *spare;
     uint64_t steps;
     struct fault fault;
-    cudaError_t error; /* the first in a step */
+    cudaError_t error; /* first error in a step */
 };
 
 struct gpu_batch_mask {
-    struct gpu_batch_mask *next; /* The next spare mask. */
+    struct gpu_batch_mask *next; /* next spare mask */
     size_t taps;
     struct path_table paths;
     size_t form_floats;
@@ -52,13 +53,13 @@ struct gpu_batch_mask {
 
 static inline struct gpu_batch *batch_of(const struct convolution *convolution)
 {
-    return (struct gpu_batch *)convolution; /* the control side modifies it too */
+    return (struct gpu_batch *)convolution; /* not const, as the control side modifies it, too */
 }
 
-/* The step of the GPU's file convolver: packs, sends, convolves and returns a block, slice by
+/* The step of the GPU's file convolver. It packs, sends, convolves and returns a block, slice by
  * slice. */
 
-/* The history of the next block, from the buffer of the last one. */
+/* Copies the next block's history from the buffer of the last block. */
 static cudaError_t carry_halo(const struct gpu_batch *batch)
 {
     size_t pitch = batch->stride * sizeof(float);
@@ -83,10 +84,10 @@ struct staging {
     float *const *out;
     size_t start;
     size_t frames;
-    atomic_bool inexact; /* a sample did not fit batch->pcm */
+    atomic_bool inexact; /* a sample does not fit batch->pcm */
 };
 
-/* A slice of an input in pinned memory. */
+/* Where an input's slice lies in pinned memory. */
 static unsigned char *staged_slice(const struct gpu_batch *batch, size_t input, size_t start)
 {
     return batch->staged_in + (input * batch->out_stride + start) * sizeof(float);
@@ -102,7 +103,7 @@ static void pack_input(void *context, size_t input, size_t worker)
         atomic_store(&staging->inexact, true);
 }
 
-/* In the narrowest format that has held all samples so far. */
+/* Packs a slice in the narrowest format that has held all samples so far. */
 static void pack_slice(struct gpu_batch *batch, const float *const *in, size_t s)
 {
     const struct convolver_shape *shape = &batch->shape;
@@ -182,7 +183,7 @@ static cudaError_t return_slice(const struct gpu_batch *batch, size_t s)
     return cudaEventRecord(batch->returned[s], batch->down);
 }
 
-/* Queue all work of the device for one slice. */
+/* Queues all of the device's work for one slice. */
 static cudaError_t launch_slice(struct gpu_batch *batch, const struct gpu_batch_mask *prepared,
                                 size_t s, bool send)
 {
@@ -212,7 +213,7 @@ static cudaError_t unstage_slice(struct gpu_batch *batch, size_t s, float *const
     return cudaSuccess;
 }
 
-/* `in` NULL: the block is on the device already. */
+/* Convolves one slot. `in` is NULL if the block is on the device already. */
 static cudaError_t run_slot(struct gpu_batch *batch, const float *const *in,
                             const struct convolver_slot *slot)
 {
@@ -248,7 +249,7 @@ static void batch_step(struct convolution *convolution, const float *const *in,
     batch->now = 1 - batch->now;
     if (in_constant_memory)
         pthread_mutex_lock(&constant_memory);
-    batch->loaded = NULL; /* other convolvers may have replaced it */
+    batch->loaded = NULL; /* other convolvers may have loaded theirs */
     if (batch->error == cudaSuccess)
         gpu_note_error(&batch->error, run_slots(batch, in, slots));
     if (in_constant_memory)
@@ -257,11 +258,12 @@ static void batch_step(struct convolution *convolution, const float *const *in,
 
 /* The convolver on the GPU for files: long blocks, with any of the kernels.
  *
- * A block is split into slices. While one is convolved, the next is copied to the device, packed
- * as integers where that is lossless, and the previous one is copied back: three streams, pinned
- * memory on the host. On the device an input's history lies before its block; two such buffers
- * alternate, and each step copies the history from one to the other. Masks pass through constant
- * memory in stream order. */
+ * A block is divided into slices. While one slice is convolved, the next is copied to the device
+ * and the previous one is copied back. This takes three streams, and pinned memory on the host.
+ * Samples are sent as integers if that is lossless. On the device an input's history lies before
+ * its block. Two such buffers alternate, and each step copies the history from one to the other.
+ * Masks are loaded into constant memory in stream order.
+ */
 
 /* ---- set up ---- */
 
@@ -408,7 +410,7 @@ static const char *batch_failure(const struct convolution *convolution)
 
 /* ---- masks ---- */
 
-/* Keep its memory for later masks. */
+/* Keeps the mask's memory for later masks. */
 static void mask_retire(struct gpu_batch *batch, struct gpu_batch_mask *mask)
 {
     path_table_free(&mask->paths);
@@ -421,7 +423,7 @@ static void batch_release(const struct convolution *convolution, struct prepared
     mask_retire(batch_of(convolution), (struct gpu_batch_mask *)prepared);
 }
 
-/* A spare mask with `bytes` of memory on the device, or a new one. */
+/* A spare mask with `bytes` of memory on the device or, if there is none, a new one. */
 static enum status batch_mask_create(struct gpu_batch *batch, size_t bytes,
                                      struct gpu_batch_mask **result)
 {
@@ -439,7 +441,7 @@ static enum status batch_mask_create(struct gpu_batch *batch, size_t bytes,
     if (error == cudaSuccess)
         error = cudaMalloc((void **)&mask->forms, bytes);
     if (error != cudaSuccess) {
-        mask->bytes = 0; /* not to be reused: incomplete */
+        mask->bytes = 0; /* incomplete, so not to be used again */
         mask_retire(batch, mask);
         return gpu_failed(error, "load the mask");
     }
@@ -447,7 +449,7 @@ static enum status batch_mask_create(struct gpu_batch *batch, size_t bytes,
     return STATUS_OK;
 }
 
-/* All columns, in the kernel's form. */
+/* Converts all columns to the kernel's form. */
 static cudaError_t form_columns(const struct gpu_batch *batch, const struct mask *mask,
                                 const float *rounded, const struct gpu_batch_mask *prepared)
 {
@@ -470,7 +472,7 @@ static enum status batch_prepare(const struct convolution *convolution, const st
     const struct kernel *kernel = batch->kernel;
     struct gpu_batch_mask *prepared = NULL;
     float *rounded = NULL;
-    /* Transforms are planned for the longest mask. */
+    /* Transforms have the length that the longest mask needs. */
     size_t taps = kernel->transforms ? batch->shape.taps : mask->taps;
     size_t floats = kernel_form_floats(kernel, batch->plan, taps);
     floats = (floats + 3) / 4 * 4;

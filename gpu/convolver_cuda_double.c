@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RETURNS_MOST = 16 }; /* parts of a block that are copied while the next returns */
+enum { RETURNS_MOST = 16 }; /* the most parts of a block; a part is copied while the next returns */
 
-/* Pinned memory for a block, row after row, in the precision of the chain: either array is NULL. */
+/* Pinned memory for a block, row after row. The array of the chain's precision is used; the other
+ * is NULL. */
 struct gpu_rows {
     char *pinned;
     float **single;
@@ -20,9 +21,9 @@ struct gpu_rows {
 };
 
 struct gpu_double_mask {
-    struct gpu_double_mask *next; /* The next spare mask. */
+    struct gpu_double_mask *next; /* next spare mask */
     size_t columns, outputs, path_count;
-    double2 *forms; /* device: columns x bins; these and the following */
+    double2 *forms; /* device: columns x bins */
     unsigned *first;
     uint2 *paths;
 };
@@ -32,37 +33,38 @@ struct gpu_double {
     struct double_plan plan;
     int device;
     const struct cufft_library *library;
-    cufftHandle forward, inverse; /* of a batch of chunks of all inputs, or outputs */
-    cufftHandle columns;          /* of `together` columns of a mask; control thread */
+    cufftHandle forward, inverse; /* plans for a batch of chunks of all inputs, or of all outputs */
+    cufftHandle columns;          /* plan for `together` columns of a mask; control thread */
     size_t together;
-    struct gpu_upload upload; /* of masks; control thread */
+    struct gpu_upload upload; /* for masks; control thread */
     cudaStream_t work, control;
-    size_t stride;               /* frames of an input: history and block, up to the last chunk */
-    size_t now;                  /* which rows hold the newest block */
-    double *rows[2];             /* device: inputs x stride; these and the following */
-    double *samples;             /* the larger of inputs and outputs x batch x fft */
-    double2 *in_bins, *out_bins; /* inputs and outputs x batch x bins */
-    float *sent;                 /* inputs x block, in single precision */
-    void *out;                   /* outputs x block samples */
-    double *taps;                /* together x taps, of a mask; control thread */
-    double *padded;              /* together x fft; control thread */
-    struct gpu_rows staged_in;   /* of the inputs */
+    size_t stride;               /* frames per input: history and block, up to the last chunk */
+    size_t now;                  /* index of the `rows` that have the newest block */
+    double *rows[2];             /* device: inputs x stride */
+    double *samples;             /* device: the larger of inputs and outputs x batch x fft */
+    double2 *in_bins, *out_bins; /* device: inputs and outputs x batch x bins */
+    float *sent;                 /* device: inputs x block, in single precision */
+    void *out;                   /* device: outputs x block samples */
+    double *taps;                /* device: together x taps of a mask; control thread */
+    double *padded;              /* device: together x fft; control thread */
+    struct gpu_rows staged_in;   /* for the inputs */
     struct gpu_rows staged_out;
     cudaEvent_t returned[RETURNS_MOST];
-    struct gpu_double_mask *spare; /* freed with the convolver: freeing synchronises the device */
+    /* masks to use again; freed with the convolver, as freeing synchronises the device */
+    struct gpu_double_mask *spare;
     uint64_t steps;
     struct fault fault;
-    cudaError_t error; /* the first in a step */
+    cudaError_t error; /* first error in a step */
 };
 
-/* Who shares its copies: in files alone. In a live stream masks are prepared beside the step, which
- * takes no lock. */
+/* The workers that share a file's copies. NULL in a live stream, where masks are prepared beside
+ * the step, which takes no lock. */
 static inline struct workers *double_workers(const struct gpu_double *gpu)
 {
     return gpu->shape.live ? NULL : gpu->shape.workers;
 }
 
-/* Bytes of a sample that the filters before and after it have. */
+/* Bytes of a sample in the chain's precision. */
 static inline size_t double_sample(const struct gpu_double *gpu)
 {
     return gpu->shape.precision == PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
@@ -70,13 +72,14 @@ static inline size_t double_sample(const struct gpu_double *gpu)
 
 static inline struct gpu_double *double_of(const struct convolution *convolution)
 {
-    return (struct gpu_double *)convolution; /* the control side modifies it too */
+    return (struct gpu_double *)convolution; /* not const, as the control side modifies it, too */
 }
 
-/* The step of the GPU's convolver in double precision: sends a block, convolves its chunks and
- * returns it. In a chain of single precision samples travel as they are. */
+/* The step of the GPU's convolver in double precision. It sends a block, convolves its chunks and
+ * returns it. In a chain of single precision, samples are sent as floats. */
 
-/* A block of the caller's, in the precision of the chain; the other pointers are NULL. */
+/* A block of the caller, in the chain's precision. The pointers for the other precision are NULL.
+ */
 struct double_block {
     const float *const *in;
     const double *const *in_in_double;
@@ -84,7 +87,7 @@ struct double_block {
     double *const *out_in_double;
 };
 
-/* Copies to pinned memory, from input `first` on. */
+/* Copies `count` inputs from input `first` on to pinned memory. */
 static void stage_inputs(const struct gpu_double *gpu, const struct double_block *block,
                          size_t first, size_t count)
 {
@@ -112,13 +115,13 @@ static void unstage_outputs(const struct gpu_double *gpu, const struct double_bl
                         shape->block, double_workers(gpu));
 }
 
-/* The rows of part `p` of all: at most RETURNS_MOST parts. */
+/* The first row of part `p`. There are at most RETURNS_MOST parts. */
 static size_t part_begin(size_t rows, size_t p)
 {
     return rows * p / RETURNS_MOST;
 }
 
-/* Each part is sent while the next is copied. */
+/* Sends the inputs. Each part is sent while the next is copied to pinned memory. */
 static cudaError_t send_inputs(struct gpu_double *gpu, const struct double_block *block)
 {
     size_t inputs = gpu->shape.inputs, row = gpu->shape.block * double_sample(gpu);
@@ -142,7 +145,7 @@ static cudaError_t send_inputs(struct gpu_double *gpu, const struct double_block
     return cudaSuccess;
 }
 
-/* The history of the next block from the rows of the last one, and the block after it. */
+/* Copies the history from the last block's rows, and sends the block to follow it. */
 static cudaError_t send_block(struct gpu_double *gpu, const struct double_block *block)
 {
     const struct convolver_shape *shape = &gpu->shape;
@@ -185,7 +188,7 @@ static cudaError_t convolve(const struct gpu_double *gpu, const struct gpu_doubl
     return cudaSuccess;
 }
 
-/* Each part is copied while the next returns. */
+/* Returns the outputs. Each part is copied to the caller while the next returns. */
 static cudaError_t return_outputs(const struct gpu_double *gpu, const struct double_block *block)
 {
     size_t outputs = gpu->shape.outputs, row = gpu->shape.block * double_sample(gpu);
@@ -248,19 +251,21 @@ static void double_step_in_double(struct convolution *convolution, const double 
 }
 
 /* The convolver on the GPU in double precision, for files and live streams: overlap-save. In a
- * chain of single precision it serves masks for which that does not suffice (near_bound.h).
+ * chain of single precision, it serves masks for which single precision is not exact enough
+ * (near_bound.h).
  *
- * On the device an input's history lies before its block; two such buffers alternate, and each step
- * copies the history from one to the other. A block is cut into chunks. The chunks of all inputs
- * are transformed, multiplied and added for each output, and transformed back (double_kernels.h).
+ * On the device an input's history lies before its block. Two such buffers alternate, and each step
+ * copies the history from one to the other. A block is divided into chunks. The chunks of all
+ * inputs are transformed, multiplied and added for each output, and transformed back
+ * (double_kernels.h).
  */
 
 enum {
     FFT_LEAST = 1 << 10,
     FFT_MOST = 1 << 26,
-    HOP_MULTIPLE = 32,      /* frames: chunks start at multiples of 256 bytes */
+    HOP_MULTIPLE = 32,      /* frames; chunks start at multiples of 256 bytes */
     BATCH_POINTS = 1 << 25, /* 512 MB of samples and spectra */
-    FORM_POINTS = 1 << 24,  /* 256 MB, of columns that are transformed at once */
+    FORM_POINTS = 1 << 24,  /* 256 MB of columns that are transformed at once */
     COLUMNS_MOST = 1 << 10,
 };
 
@@ -280,7 +285,7 @@ static struct double_plan plan_length(const struct convolver_shape *shape, size_
     return plan;
 }
 
-/* The fewest points, each of which costs about the same at any length. */
+/* The plan with the fewest points. A point costs about the same at any length. */
 static struct double_plan plan_for(const struct convolver_shape *shape)
 {
     struct double_plan best = {0};
@@ -459,7 +464,7 @@ static enum status fill(struct gpu_double *gpu)
     return STATUS_OK;
 }
 
-/* As many columns as a mask may have, within limits. */
+/* Columns that are transformed at once: as many as a mask may have, within FORM_POINTS. */
 static size_t columns_together(const struct gpu_double *gpu)
 {
     size_t most = gpu->plan.fft ? FORM_POINTS / gpu->plan.fft : 0;
@@ -515,7 +520,7 @@ static void double_release(const struct convolution *convolution, struct prepare
     gpu->spare = mask;
 }
 
-/* Transforms write whole groups of columns. */
+/* Allocates whole groups of columns, since transforms write whole groups. */
 static cudaError_t alloc_mask(const struct gpu_double *gpu, struct gpu_double_mask *mask)
 {
     size_t columns = (mask->columns + gpu->together - 1) / gpu->together * gpu->together;
@@ -525,7 +530,7 @@ static cudaError_t alloc_mask(const struct gpu_double *gpu, struct gpu_double_ma
     return cudaMalloc((void **)&mask->paths, (mask->path_count + 1) * sizeof *mask->paths);
 }
 
-/* A spare mask of the same size, or a new one. */
+/* A spare mask of the same size or, if there is none, a new one. */
 static enum status mask_for(struct gpu_double *gpu, const struct mask *mask,
                             struct gpu_double_mask **result)
 {
@@ -550,7 +555,7 @@ static enum status mask_for(struct gpu_double *gpu, const struct mask *mask,
     return STATUS_OK;
 }
 
-/* `first` and `paths` are host memory of the sizes in `to`. */
+/* Sends the paths. `first` and `paths` are host memory of the sizes in `to`. */
 static cudaError_t send_paths(const struct gpu_double *gpu, const struct path_table *table,
                               unsigned *first, uint2 *paths, const struct gpu_double_mask *to)
 {
@@ -584,9 +589,9 @@ static enum status load_paths(const struct gpu_double *gpu, const struct mask *m
     return error == cudaSuccess ? status : gpu_failed(error, "load the mask");
 }
 
-/* The spectra of all columns; of none behind them anything is used. Taps go over as the doubles
- * that the mask has, not as the floats or integers of its file: of a render of 0.47 s, 491 MB of
- * them take 26 ms (docs/measurements.md). */
+/* Computes the spectra of all columns. The last group may have more, which nothing reads. Taps are
+ * sent as the mask's doubles, not as floats or integers of its file. In a render of 0.47 s, 491 MB
+ * of taps take 26 ms (docs/measurements.md). */
 static cudaError_t form_columns(struct gpu_double *gpu, const struct mask *mask,
                                 const struct gpu_double_mask *to)
 {
@@ -608,7 +613,7 @@ static enum status double_prepare(const struct convolution *convolution, const s
 {
     struct gpu_double *gpu = double_of(convolution);
     struct gpu_double_mask *prepared = NULL;
-    (void)cudaSetDevice(gpu->device); /* the thread may be new; what fails here fails below, too */
+    (void)cudaSetDevice(gpu->device); /* the thread may be new; an error here appears again below */
     TRY(mask_for(gpu, mask, &prepared));
     *result = (struct prepared *)prepared;
     enum status status = load_paths(gpu, mask, prepared);

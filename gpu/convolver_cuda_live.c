@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS_BEHIND = 2 }; /* until all work of a block is done */
+enum { BLOCKS_BEHIND = 2 }; /* blocks until all work of a block is done */
 
 static bool live_is_done(uint64_t named, uint64_t sent)
 {
@@ -36,12 +36,12 @@ void live_entries_give_back(struct live_entries *entries, size_t position, uint6
     entries->named[position] = named;
 }
 
-/* Masks of the live convolver on the GPU: laid out on the host, copied in one piece. Pieces are
- * reused, since nothing is freed while a kernel is resident. */
+/* Masks of the live convolver on the GPU. They are laid out on the host and copied in one piece.
+ * Pieces are used again, since nothing is freed while a kernel is resident. */
 
 struct mask_layout {
     size_t partitions;
-    size_t first, paths, heads, spectra, bytes; /* offsets, multiples of 16 */
+    size_t first, paths, heads, spectra, bytes; /* offsets in a piece, multiples of 16 */
 };
 
 static struct mask_layout layout_of(const struct live_state *state, const struct mask *mask)
@@ -68,7 +68,8 @@ enum status live_fill_paths(const struct mask *mask, unsigned *first, struct liv
     return STATUS_OK;
 }
 
-/* A column's partitions; bin 0 holds the first and the middle one, both real. */
+/* Fills in the spectra of a column's partitions. Bin 0 holds the first and the middle bin, both
+ * real. */
 static void fill_spectra(const struct gpu_live *live, const double *column, size_t taps,
                          size_t partitions, float2 *to)
 {
@@ -108,7 +109,7 @@ static enum status fill_mask(const struct gpu_live *live, const struct mask *mas
     return status;
 }
 
-/* A piece that was a mask's, or a new one. */
+/* A piece that no mask uses any more or, if there is none, a new one. */
 enum status live_alloc_piece(struct gpu_live *live, size_t bytes, struct piece **result)
 {
     for (struct piece **at = &live->spare; *at; at = &(*at)->next)
@@ -163,14 +164,14 @@ cudaError_t live_enter(struct gpu_live *live, const void *masks, const void *ent
 {
     size_t position;
     if (!live_entries_take(&live->entries, live->sent, &position))
-        return cudaErrorInvalidValue; /* not with so many entries (live_kernels.h) */
+        return cudaErrorInvalidValue; /* cannot happen with LIVE_MASKS entries (live_kernels.h) */
     prepared->code = (unsigned)(LIVE_MASKS * live->generation++ + position + 1);
     CUDA_TRY(cudaMemcpyAsync((char *)masks + position * bytes, entry, bytes, cudaMemcpyHostToDevice,
                              live->copies));
     return cudaStreamSynchronize(live->copies);
 }
 
-/* To the piece, and to an entry of state.masks. */
+/* Copies the mask to its piece and to an entry of state.masks. */
 static cudaError_t upload(struct gpu_live *live, const struct mask *mask,
                           const struct mask_layout *at, const char *memory,
                           struct gpu_live_mask *prepared)
@@ -227,21 +228,22 @@ static enum status live_prepare(const struct convolution *convolution, const str
     return STATUS_OK;
 }
 
-/* The convolver on the GPU for live streams. The kernel of live_kernels.cu stays on the device and
- * polls for blocks (resident; live_kernels.h describes the protocol and the algorithm) or, for many
- * channels and on a GPU that drives a display, each block is a CUDA graph of the kernels of
- * live_graph.cu.
+/* The convolver on the GPU for live streams. Either the kernel of live_kernels.cu stays on the
+ * device and polls for blocks (resident; live_kernels.h describes the protocol and the algorithm).
+ * Or each block is a CUDA graph of the kernels of live_graph.cu. Graphs are for many channels, and
+ * for a GPU that drives a display.
  *
- * Freeing device memory would wait for a resident kernel to end: the memory of masks is kept for
+ * Freeing device memory would wait for a resident kernel to end. So the memory of masks is kept for
  * later masks, and all resident kernels are stopped before a convolver is destroyed. They restart
- * with their next block. */
+ * with their next block.
+ */
 
 static struct gpu_live *alive; /* control thread only */
 
-/* Beyond, a graph is faster: a resident kernel multiplies all of a mask in every block, and a
- * thread block of it may have several channels. At 64 x 480,000 taps both take as long at the
- * median, and the graph half as long in the slowest of a thousand blocks; from 64 channels on it is
- * faster with masks of any length (docs/measurements.md). */
+/* Beyond these limits a graph is faster. A resident kernel multiplies the whole mask in every
+ * block, and one of its thread blocks may have several channels. At 64 x 480,000 taps both have the
+ * same median time, but the slowest of a thousand blocks takes half as long with the graph. From 64
+ * channels on, the graph is faster with masks of any length (docs/measurements.md). */
 enum { RESIDENT_TAPS = 1 << 24 /* of all paths */, RESIDENT_CHANNELS = 48 };
 
 /* ---- starting and stopping the resident kernel ---- */
@@ -252,7 +254,7 @@ static void clear_packets(const struct gpu_live *live)
     memset(live->in, 0, 2 * state->roles * (1 + state->packets) * sizeof(packet));
 }
 
-/* Send an empty block with LIVE_STOP; it is not counted. */
+/* Stops the resident kernel by an empty block with LIVE_STOP, which is not counted. */
 static void send_home(struct gpu_live *live)
 {
     const struct live_state *state = &live->state;
@@ -412,7 +414,7 @@ static cudaError_t resident_alloc(struct gpu_live *live)
     return cudaStreamSynchronize(live->stream);
 }
 
-/* Thread blocks of resident kernels on this device; one processor is left for each graph. */
+/* Thread blocks of resident kernels on this device, plus one multiprocessor's for each graph. */
 static unsigned blocks_of_others(const struct gpu_live *live)
 {
     unsigned used = 0;
@@ -492,7 +494,8 @@ static enum status live_create(const struct convolver_shape *shape, struct convo
     struct gpu_live *live = calloc(1, sizeof *live);
     if (!live)
         return fail_memory("a convolver");
-    convolver_cuda_send_home(); /* allocating or making a graph may wait for them */
+    /* allocating memory or making a graph may wait for resident kernels */
+    convolver_cuda_send_home();
     live->shape = *shape;
     live->device = device;
     live->fault = fault_wanted();
@@ -528,7 +531,7 @@ static cudaError_t silence(struct gpu_live *live)
     return cudaStreamSynchronize(live->stream);
 }
 
-/* Starts a resident kernel, so that the first step need not. */
+/* Starts a resident kernel, so that the first step need not do it. */
 static void live_reset(struct convolution *convolution)
 {
     struct gpu_live *live = live_of(convolution);
@@ -541,7 +544,7 @@ static void live_reset(struct convolution *convolution)
     gpu_note_error(&live->error, error);
 }
 
-/* The ladder of sizes and counts, as in "2 x 128, 8 x 1024". */
+/* Describes the ladder by numbers and sizes of partitions, as in "2 x 128, 8 x 1024". */
 static void describe_ladder(const struct live_ladder *ladder, char *text, size_t size)
 {
     size_t at = (size_t)snprintf(text, size, "direct%s", ladder->count ? " head and" : "");

@@ -11,17 +11,17 @@
 #include <string.h>
 
 /* Live streams on the GPU whose blocks are graphs: set-up, masks and step. live_graph_kernels.h
- * describes what a graph does. */
+ * describes a graph. */
 
 enum {
-    HEADER_BYTES = 64,     /* the samples begin on a line of their own */
-    READ_BYTES = 8 << 10,  /* of samples: more are copied to the device */
-    COPY_LEAST = 1 << 17,  /* bytes: a copy takes its caller as long as so many take on the bus */
-    COPY_PARTS = 8,        /* of all: each on its way while the host writes the next */
-    SLOW_BYTES = 1 << 24,  /* of spectra: with more, a new mask is armed block by block */
-    TEAMS_MOST = 4,        /* per processor: beyond, a warp answers alone */
-    PAIRS_LEAST = 1 << 10, /* of bins per processor: below, warps share their products */
-    CHANNEL_FLOATS = 4,    /* floats: channels begin at multiples of that */
+    HEADER_BYTES = 64,     /* samples begin after so many bytes, on a line of their own */
+    READ_BYTES = 8 << 10,  /* bytes of samples; more are copied to the device */
+    COPY_LEAST = 1 << 17,  /* bytes; starting a copy takes the caller as long as sending so many */
+    COPY_PARTS = 8,        /* parts of the copy; a part is sent while the host writes the next */
+    SLOW_BYTES = 1 << 24,  /* bytes of spectra; with more, a new mask is armed block by block */
+    TEAMS_MOST = 4,        /* items per processor; with more, each warp answers alone */
+    PAIRS_LEAST = 1 << 10, /* pairs of bins per processor; with fewer, warps share products */
+    CHANNEL_FLOATS = 4,    /* floats; channels begin at multiples */
 };
 
 /* ---- set up ---- */
@@ -47,8 +47,8 @@ void live_graph_destroy(struct gpu_live *live)
             cudaGraphExecDestroy(graph->blocks[g]);
 }
 
-/* Warps that share an output's products: enough to have loads of PAIRS_LEAST in flight. A block's
- * share of each level is about as many bins as it has frames. */
+/* Number of warps that share an output's products, so that loads of PAIRS_LEAST pairs are in
+ * flight. A block's share of each level has about as many bins as the block has frames. */
 static unsigned product_team(const struct convolver_shape *shape, const struct live_ladder *ladder,
                              unsigned processors)
 {
@@ -86,7 +86,7 @@ static void lay_out(struct gpu_live *live, unsigned bins_most, unsigned processo
     live->graph.bytes = HEADER_BYTES + (size_t)state->inputs * state->stride * sizeof(float);
 }
 
-/* Both tables. */
+/* Uploads state.turns and state.reversed. */
 static cudaError_t upload_turns(struct gpu_live *live)
 {
     struct live_graph_state *state = &live->graph.state;
@@ -112,7 +112,7 @@ static cudaError_t upload_turns(struct gpu_live *live)
     return error;
 }
 
-/* Bytes of what a level keeps. */
+/* Bytes of a level's buffers. */
 struct level_bytes {
     size_t spectra, sums, due;
 };
@@ -211,7 +211,7 @@ cudaError_t live_graph_silence(struct gpu_live *live)
 
 /* ---- masks ---- */
 
-/* Offsets in a piece, multiples of 16; the spectra are made on the device. */
+/* Offsets in a piece, multiples of 16. The spectra are computed on the device. */
 struct graph_mask_layout {
     size_t first, paths, heads, spectra[LIVE_LEVELS], bytes;
     size_t partitions[LIVE_LEVELS];
@@ -238,7 +238,7 @@ static size_t head_of(const struct live_graph_state *state, const struct mask *m
     return mask->taps < state->block ? mask->taps : state->block;
 }
 
-/* What is before the spectra. */
+/* Fills in the part of a piece before the spectra. */
 static enum status fill_front(const struct live_graph_state *state, const struct mask *mask,
                               const struct graph_mask_layout *at, char *memory)
 {
@@ -315,7 +315,7 @@ enum status live_graph_prepare(struct gpu_live *live, const struct mask *mask,
 
 /* ---- the step ---- */
 
-/* Copy what has been written, `count` channels, if that is enough or all. */
+/* Copies the `count` channels that are written, if they are enough for a copy or are all. */
 HALO_REALTIME static cudaError_t copy_on(struct gpu_live *live, size_t count)
 {
     struct gpu_live_graph *graph = &live->graph;
@@ -328,7 +328,7 @@ HALO_REALTIME static cudaError_t copy_on(struct gpu_live *live, size_t count)
                            until - from, cudaMemcpyHostToDevice, live->stream);
 }
 
-/* Real-time. Send block live->number. */
+/* Sends block live->number. Real-time. */
 static HALO_REALTIME cudaError_t live_graph_send(struct gpu_live *live, const packet *header,
                                                  const float *const *in)
 {
@@ -346,7 +346,7 @@ static HALO_REALTIME cudaError_t live_graph_send(struct gpu_live *live, const pa
 
 enum {
     CLOCK_SPINS = 1 << 5,   /* polls of the answer between reads of the clock */
-    DRIVER_SPINS = 1 << 10, /* and between queries of the driver */
+    DRIVER_SPINS = 1 << 10, /* polls of the answer between queries of the driver */
 };
 
 /* ---- blocks that go to the GPU ---- */
@@ -356,7 +356,7 @@ HALO_REALTIME static struct owed *owed_at(struct gpu_live *live, uint64_t block)
     return &live->owed[block % LIVE_OWED_MOST];
 }
 
-/* The number that the next block will have. */
+/* The number of the next block. */
 HALO_REALTIME static uint32_t next_number(const struct gpu_live *live)
 {
     return live->number + (uint32_t)(live->taken - live->sent) + 1;
@@ -395,7 +395,7 @@ HALO_REALTIME static void enter_slot(const struct gpu_live *live, const struct c
         (*header)[2] |= (uint32_t)LIVE_FRESH << v;
 }
 
-/* The next block, but for its samples. */
+/* Makes the next block, except for its samples. */
 HALO_REALTIME static struct owed *take_block(struct gpu_live *live,
                                              const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
@@ -429,7 +429,7 @@ HALO_REALTIME static void write_packets(struct gpu_live *live, const packet *hea
     }
 }
 
-/* Send the oldest unsent block; the previous one has been answered. */
+/* Sends the oldest unsent block. The previous one has been answered. */
 HALO_REALTIME static cudaError_t send_block(struct gpu_live *live, const float *const *in)
 {
     packet header = owed_at(live, live->sent)->header;
@@ -459,7 +459,7 @@ HALO_REALTIME static cudaError_t give_up(struct gpu_live *live)
     return cudaErrorLaunchTimeout;
 }
 
-/* No answer for a while: has the kernel failed? */
+/* Finds out whether the kernel has failed, after a while without an answer. */
 HALO_REALTIME static cudaError_t check_alive(struct gpu_live *live)
 {
     cudaError_t error = cudaStreamQuery(live->stream);
@@ -483,7 +483,7 @@ HALO_REALTIME cudaError_t live_wait(struct gpu_live *live, size_t spins, int64_t
     return cudaSuccess;
 }
 
-/* A packet of the answer to the last block sent. */
+/* Waits for a packet of the answer to the last block sent. */
 HALO_REALTIME static cudaError_t await_packet(struct gpu_live *live, const volatile packet *from,
                                               int64_t until, packet *answer, bool *in_time)
 {
@@ -493,7 +493,7 @@ HALO_REALTIME static cudaError_t await_packet(struct gpu_live *live, const volat
     return cudaSuccess;
 }
 
-/* `out`: NULL where the answer is too late to be used. */
+/* Waits for a channel of the answer. `out` is NULL if the answer is too late to be used. */
 HALO_REALTIME static cudaError_t await_channel(struct gpu_live *live, size_t channel, int64_t until,
                                                float *out, bool *in_time)
 {
@@ -530,7 +530,8 @@ HALO_REALTIME static cudaError_t await_packets(struct gpu_live *live, const pack
     return error;
 }
 
-/* The answer to the last block sent; copied to `slots` only if that is the newest block. */
+/* Waits for the answer to the last block sent. Copies it to `slots` only if this is the newest
+ * block. */
 HALO_REALTIME static cudaError_t await_answer(struct gpu_live *live,
                                               const struct convolver_slot slots[CONVOLVER_SLOTS],
                                               int64_t until, bool *in_time)
@@ -553,7 +554,7 @@ HALO_REALTIME static cudaError_t post(struct gpu_live *live, const float *const 
                                       const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     const struct fault *fault = &live->fault;
-    if (fault->kind != FAULT_TRAP) /* done by the live kernel itself */
+    if (fault->kind != FAULT_TRAP) /* the live kernel itself does FAULT_TRAP */
         CUDA_TRY(fault_at(fault, live->taken, live->copies));
     if (live->taken - live->sent == LIVE_OWED_MOST - 1)
         return give_up(live);

@@ -1,5 +1,5 @@
-/* The backend "cuda" of the plugins, in the place of convolver_cuda.c: live streams alone, so that
- * a plugin carries none of the kernels for files. */
+/* The backend "cuda" of the plugins, in place of convolver_cuda.c. It has live streams only, so
+ * that a plugin contains no kernels for files. */
 #include "gpu/convolver_cuda.h"
 
 #include "gpu/gpu.h"

@@ -1,5 +1,5 @@
-/* cuFFT, opened on first use: the program starts without it. Threads: the control thread; what is
- * called through the struct, one thread at a time per plan. */
+/* cuFFT. It is opened at its first use, so that the program starts without it. Threads: the control
+ * thread. A plan's functions: one thread at a time. */
 #ifndef HALO_GPU_CUFFT_LIBRARY_H
 #define HALO_GPU_CUFFT_LIBRARY_H
 
@@ -16,18 +16,18 @@ struct cufft_library {
     cufftResult (*inverse_double)(cufftHandle plan, cufftDoubleComplex *in, cufftDoubleReal *out);
 };
 
-/* Load it, and let it load what transforms of masks need, on the current device: before it is
- * opened, on any thread. */
+/* Loads cuFFT, and what it needs for transforms of masks on the current device. Call it before
+ * cufft_library_open, on any thread. */
 void cufft_library_expect(void);
 
-/* Stays open. Errors: it is not installed. */
+/* The library stays open. Errors: it is not installed. */
 MUST_CHECK enum status cufft_library_open(const struct cufft_library **library);
 
 /* `batch` transforms of `length` points, one after the other in memory. Errors: memory. */
 MUST_CHECK enum status cufft_library_plan(const struct cufft_library *library, int length,
                                           cufftType type, int batch, cufftHandle *plan);
 
-/* The error of CUDA behind one of cuFFT. */
+/* CUDA's error for an error of cuFFT. */
 cudaError_t cufft_library_error(cufftResult result);
 
 #endif

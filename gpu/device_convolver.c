@@ -14,7 +14,7 @@ struct device_convolver {
     struct path_table paths;
     const struct kernel *kernel;
     struct kernel_plan *plan;
-    float *forms; /* device: of the columns, `floats` each */
+    float *forms; /* device memory: forms of the columns, `floats` each */
     size_t floats;
 };
 
@@ -79,7 +79,7 @@ enum status device_convolver_create(const struct mask *mask, size_t frames,
     return status;
 }
 
-/* On the convolver's device; the caller's stays current. */
+/* Makes the convolver's device the current one. *before: the caller's device. */
 static cudaError_t enter(const struct device_convolver *convolver, int *before)
 {
     CUDA_TRY(cudaGetDevice(before));
@@ -106,7 +106,7 @@ void device_convolver_destroy(struct device_convolver *convolver)
     free(convolver);
 }
 
-/* Frames that can be other than silence. */
+/* Number of output frames that can be other than silence. */
 static size_t heard(const struct device_convolver *convolver, const struct device_job *job)
 {
     size_t all = job->frames ? job->frames + convolver->taps - 1 : 0;

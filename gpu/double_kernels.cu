@@ -3,9 +3,9 @@ extern "C" {
 }
 
 static constexpr unsigned THREADS = 256;
-static constexpr size_t ROWS_MOST = 65535; /* of a grid; more channels take turns */
+static constexpr size_t ROWS_MOST = 65535; /* rows of a grid; more channels take turns */
 
-/* y is the column. */
+/* blockIdx.y is the column. */
 __global__ void pad(size_t fft, const double *__restrict__ taps, size_t count,
                     double *__restrict__ work)
 {
@@ -14,7 +14,7 @@ __global__ void pad(size_t fft, const double *__restrict__ taps, size_t count,
         work[column * fft + i] = i < count ? taps[column * count + i] / (double)fft : 0.0;
 }
 
-/* y runs over the rows. */
+/* blockIdx.y runs over the rows. */
 __global__ void widen(const float *__restrict__ in, size_t frames, double *__restrict__ out,
                       size_t stride, size_t rows)
 {
@@ -24,7 +24,7 @@ __global__ void widen(const float *__restrict__ in, size_t frames, double *__res
             out[r * stride + i] = in[r * frames + i];
 }
 
-/* x runs along the points, y is the chunk, z the channel, here and below. */
+/* In the kernels from here on, blockIdx.x runs along the points, y is the chunk, z the channel. */
 __global__ void gather(double_plan plan, const double *__restrict__ rows, size_t stride,
                        size_t inputs, size_t first, double *__restrict__ work)
 {

@@ -1,5 +1,5 @@
-/* The kernels of the double-precision convolver (convolver_cuda_double.c): passes before, between
- * and after cuFFT's real transforms. Launchers; functions do not synchronise. */
+/* Launchers of the double-precision convolver's kernels (convolver_cuda_double.c). They run before,
+ * between and after cuFFT's real transforms. The functions do not synchronise. */
 #ifndef HALO_GPU_DOUBLE_KERNELS_H
 #define HALO_GPU_DOUBLE_KERNELS_H
 
@@ -7,16 +7,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A block is cut into chunks of `hop` frames, each transformed with the `keep` = fft - hop frames
- * before it. `batch` chunks of every channel are transformed at once. */
+/* A block is divided into chunks of `hop` frames. Each chunk is transformed with the `keep` = fft -
+ * hop frames before it. `batch` chunks of every channel are transformed at once. */
 struct double_plan {
     size_t fft;
     size_t bins; /* fft / 2 + 1 */
     size_t hop;
     size_t keep;
-    size_t chunks;  /* of a block */
-    size_t batch;   /* chunks; beyond the last one they are silent */
-    size_t batches; /* of a block */
+    size_t chunks;  /* chunks of a block */
+    size_t batch;   /* chunks of a batch; chunks after the block's last one are silent */
+    size_t batches; /* batches of a block */
 };
 
 /* The paths of a mask in device memory, as in struct path_table. */
@@ -25,16 +25,17 @@ struct double_paths {
     const uint2 *paths; /* input and column */
 };
 
-/* For each of up to 65,535 columns: work[column][i] = taps[column][i] / fft, zero after `count`. */
+/* work[column][i] = taps[column][i] / fft for i < count, else 0. At most 65,535 columns. */
 cudaError_t double_pad(const struct double_plan *plan, const double *taps, size_t count,
                        size_t columns, double *work, cudaStream_t stream);
 
-/* Rows of `frames` samples, one after the other, to rows of `stride`. */
+/* Converts rows of `frames` floats, one after the other, to rows of doubles that are `stride`
+ * apart. */
 cudaError_t double_widen(const float *in, size_t frames, double *out, size_t stride, size_t rows,
                          cudaStream_t stream);
 
-/* Chunks [first, first + batch) of every input: work[input][chunk][fft], from rows of `stride`
- * frames that begin with `keep` frames of history. */
+/* Copies chunks [first, first + batch) of every input to work[input][chunk][fft]. The rows are
+ * `stride` frames apart and begin with `keep` frames of history. */
 cudaError_t double_gather(const struct double_plan *plan, const double *rows, size_t stride,
                           size_t inputs, size_t first, double *work, cudaStream_t stream);
 
@@ -43,7 +44,8 @@ cudaError_t double_multiply(const struct double_plan *plan, const struct double_
                             size_t outputs, const double2 *in, const double2 *forms, double2 *out,
                             cudaStream_t stream);
 
-/* The valid frames of work[output][chunk][fft] to rows of `frames` floats, or doubles. */
+/* Copies the valid frames of work[output][chunk][fft] to rows of `frames` floats (is_single) or
+ * doubles. */
 cudaError_t double_scatter(const struct double_plan *plan, const double *work, size_t outputs,
                            size_t first, void *rows, bool is_single, size_t frames,
                            cudaStream_t stream);

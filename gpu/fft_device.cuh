@@ -1,10 +1,11 @@
-/* Transforms of sequences whose points threads hold in registers, for the passes of long
- * transforms, and the butterflies of all.
+/* Transforms whose points are in threads' registers, for the passes of long transforms; and the
+ * butterflies of all transforms.
  *
- * They are mixed-radix, decimation in frequency (Gentleman and Sande 1966), in place: a thread
+ * They are mixed-radix, decimation in frequency (Gentleman and Sande 1966), in place. A thread
  * holds 16 points, and the stages exchange points through shared memory. The spectrum stays
  * digit-reversed; the inverse runs the stages in reverse. Shared memory has one unused point after
- * every 16, so that strides of 16 use all banks. */
+ * every 16, so that strides of 16 use all banks.
+ */
 #ifndef HALO_GPU_FFT_DEVICE_CUH
 #define HALO_GPU_FFT_DEVICE_CUH
 
@@ -12,8 +13,9 @@
 
 #include <cmath>
 
-static constexpr int POINTS = 16; /* a thread's */
-static constexpr int WARPS = 16;  /* per multiprocessor, at least; more leave too few registers */
+static constexpr int POINTS = 16; /* points of a thread */
+/* warps per multiprocessor, at least; more leave too few registers */
+static constexpr int WARPS = 16;
 
 /* Radices of the stages, first to last; the last one is 16. */
 template <int N> struct radices;
@@ -53,7 +55,7 @@ template <int N> __host__ __device__ constexpr int blocks()
     return WARPS * 32 * POINTS / N;
 }
 
-/* Bytes of a padded sequence. */
+/* Bytes of a padded sequence in shared memory. */
 template <int N> __host__ __device__ constexpr int shared_bytes()
 {
     return (N + N / 16) * (int)sizeof(float2);
@@ -67,7 +69,7 @@ template <int N> __host__ __device__ constexpr int stages()
     return count;
 }
 
-/* Points of the sequences that stage S splits. */
+/* Length of the sequences that stage S splits. */
 template <int N, int S> __host__ __device__ constexpr int length()
 {
     int points = N;
@@ -76,8 +78,8 @@ template <int N, int S> __host__ __device__ constexpr int length()
     return points;
 }
 
-/* Offset of stage S in the table, (R - 1) rows of length / R factors; by default, the table's
- * length. */
+/* Offset of stage S in the table of factors. A stage has R - 1 rows of length / R factors. With the
+ * default S it is the table's length. */
 template <int N, int S = stages<N>()> __host__ __device__ constexpr int table_at()
 {
     int at = 0, points = N;
@@ -110,13 +112,13 @@ template <bool BACK> __device__ __forceinline__ float2 turn(float2 a, float2 fac
     return a * make_float2(factor.x, BACK ? -factor.y : factor.y);
 }
 
-/* -i a, or i a for the inverse. */
+/* -i a; for the inverse, i a. */
 template <bool BACK> __device__ __forceinline__ float2 quarter(float2 a)
 {
     return BACK ? make_float2(-a.y, a.x) : make_float2(a.y, -a.x);
 }
 
-/* The cosine of turns / 32 of a circle, known when this is compiled. */
+/* The cosine of turns / 32 of a circle, computed at compile time. */
 __device__ __forceinline__ constexpr float cosine_32(int turns)
 {
     turns %= 32;
@@ -134,9 +136,9 @@ __device__ __forceinline__ constexpr float cosine_32(int turns)
                                 : 0.0f);
 }
 
-/* exp(-2 pi i turns / 32), or its conjugate, is `scale` times a number of which one part is 1, so
- * that a product with that takes two fused operations (Linzer and Feig 1993); the sums that follow
- * take the scale at no cost. */
+/* exp(-2 pi i turns / 32), or its conjugate, as `scale` times a number one of whose parts is 1. A
+ * product with such a number takes two fused operations (Linzer and Feig 1993). The sums that
+ * follow apply the scale at no cost. */
 template <bool BACK> struct factor_32 {
     float cosine, sine, scale;
     bool upright; /* the imaginary part is the larger one */
@@ -182,8 +184,8 @@ __device__ __forceinline__ void butterfly_4(float2 &a, float2 &b, float2 &c, flo
     c = add_scaled(sum, -scale_b, other), d = add_scaled(difference, -scale_b, turned);
 }
 
-/* The second half of a butterfly of R = R / 4 x 4: transforms of 4 of the rows v[4 k + n], n = 0 to
- * 3, after the factors exp(-2 pi i k n / R); output k + R / 4 n to v[k + R / 4 n]. */
+/* The second half of a butterfly of radix R = R / 4 x 4. It multiplies row v[4 k + n], n = 0 to 3,
+ * by exp(-2 pi i k n / R), then transforms each four. Output k + R / 4 n goes to v[k + R / 4 n]. */
 template <int R, bool BACK> __device__ __forceinline__ void rows_of_4(float2 *v)
 {
     constexpr int UNIT = 32 / R;
@@ -256,7 +258,7 @@ __device__ __forceinline__ int padded(int point)
     return point + point / 16;
 }
 
-/* The points of a butterfly of thread `thread` in stage S: first, first + stride, ... */
+/* The places of a thread's points in stage S: first, first + stride, ... */
 template <int N, int S> struct place {
     static constexpr int R = radices<N>::of[S], L = length<N, S>(), STRIDE = L / R,
                          BUTTERFLIES = POINTS / R, THREADS = N / POINTS;
@@ -281,7 +283,7 @@ __device__ __forceinline__ void turn_points(float2 *v, const float2 *__restrict_
     }
 }
 
-/* visit(i, p) for each of the thread's points v[i] in stage S, point p of the sequence. */
+/* Calls visit(i, p) for each of the thread's points in stage S: v[i] is point p of the sequence. */
 template <int N, int S, typename F> __device__ __forceinline__ void each_point(int thread, F visit)
 {
     using at = place<N, S>;
@@ -308,10 +310,10 @@ __device__ __forceinline__ void run_stage(float2 *v, const float2 *__restrict__ 
     }
 }
 
-/* Stage S and those after it: from the points of the first stage to the spectrum, in the last
- * stage's places, or BACK. `thread`: of the N / POINTS that share the sequence, whose point p is at
- * shared[PITCH * padded(p)]. One barrier per stage is enough: a stage writes only where it has
- * read. */
+/* Stage S and the stages after it: from the points of the first stage to the spectrum, in the last
+ * stage's places; or BACK. `thread`: number among the N / POINTS threads that share the sequence.
+ * Point p is at shared[PITCH * padded(p)]. One barrier per stage is enough, since a stage writes
+ * only where it has read. */
 template <int N, int S, bool BACK, int PITCH = 1>
 __device__ __forceinline__ void transform(float2 *v, float2 *shared,
                                           const float2 *__restrict__ table, int thread)

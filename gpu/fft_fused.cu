@@ -1,7 +1,6 @@
-/* Overlap-save in one pass over device memory: a thread block loads two chunks as one complex
- * sequence, transforms it, multiplies it by the mask's spectrum, transforms it back and writes
- * the valid part of both chunks. The spectrum stays in the order in which the
- * warps have it, like the mask's. */
+/* Overlap-save in one pass over device memory. A thread block loads two chunks as one complex
+ * sequence, transforms it, multiplies it by the mask's spectrum, transforms it back and writes the
+ * valid part of both chunks. The spectrum stays in the warps' order, like the mask's. */
 extern "C" {
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"
@@ -11,7 +10,7 @@ extern "C" {
 
 /* ---- kernels ---- */
 
-/* The form: point m of thread t at m * threads + t, scaled by 1 / N for the inverse. */
+/* Computes a form. Point m of thread t is at m * threads + t, scaled by 1 / N for the inverse. */
 template <int N>
 __global__ void __launch_bounds__(split_of<N>::THREADS)
     fused_form(const float *__restrict__ taps, int count, const float2 *__restrict__ table,
@@ -30,8 +29,8 @@ __global__ void __launch_bounds__(split_of<N>::THREADS)
         form[m * split_of<N>::THREADS + thread] = v[m];
 }
 
-/* The points from history_frames on, where out and second are those of point `thread`. In groups of
- * rows, most of which need no predicate for each store. */
+/* Stores the points from history_frames on. `out` and `second` are the places for point `thread`.
+ * Rows are stored in groups, most of which need no predicate for each store. */
 template <int N>
 __device__ __forceinline__ void store_rows(const float2 *v, float *out, float *second, int thread,
                                            int history_frames)
@@ -56,7 +55,7 @@ __device__ __forceinline__ void store_rows(const float2 *v, float *out, float *s
     }
 }
 
-/* Two chunks, from output frame `base` on. */
+/* Convolves two chunks, from output frame `base` on. */
 template <int N>
 __device__ __forceinline__ void convolve_pair(const kernel_job &job, int history_frames,
                                               long long base, float2 *shared,
@@ -72,7 +71,7 @@ __device__ __forceinline__ void convolve_pair(const kernel_job &job, int history
         const float *__restrict__ in = job.in + from + thread;
         const float *__restrict__ second = in + hop;
         each_held<N>([&](int i, int p) { v[i] = make_float2(__ldg(in + p), __ldg(second + p)); });
-    } else { /* through shared memory, as a loop, which takes less code and fewer registers */
+    } else { /* through shared memory; a loop takes less code and fewer registers */
 #pragma unroll 1
         for (int p = thread; p < N; p += at::THREADS)
             shared[p] = make_float2(ghost(job.in, from + p, frames_in, job.boundary),
@@ -81,10 +80,11 @@ __device__ __forceinline__ void convolve_pair(const kernel_job &job, int history
         __syncthreads();
     }
     split<N>(v, shared, table, thread);
-    /* The transform back is one forth with real and imaginary parts exchanged. */
+    /* The transform back is a forward transform with real and imaginary parts exchanged. */
     const float2 *__restrict__ form = reinterpret_cast<const float2 *>(job.mask) + thread;
     int turn;
-    asm volatile("mov.u32 %0, 0;" : "=r"(turn)); /* or the compiler would write both turns out */
+    /* hides the value, so that the compiler keeps the loop over both transforms */
+    asm volatile("mov.u32 %0, 0;" : "=r"(turn));
 #pragma unroll 1
     do {
         warp_transform(v, shared + thread / 32 * WARP_PITCH, table, thread % 32);
@@ -120,11 +120,11 @@ __global__ void __launch_bounds__(split_of<N>::THREADS, split_of<N>::BLOCKS)
 {
     extern __shared__ float2 shared[];
     long long base =
-        (long long)blockIdx.x * 2 * (N - history_frames); /* the first output's frame */
+        (long long)blockIdx.x * 2 * (N - history_frames); /* frame of the first output */
     convolve_pair<N>(job, history_frames, base, shared, table);
 }
 
-/* A pair of chunks of any sound a thread block. */
+/* Each thread block convolves one pair of chunks, of any sound. */
 template <int N>
 __global__ void __launch_bounds__(split_of<N>::THREADS, split_of<N>::BLOCKS)
     fused_pairs(const fft_pair *__restrict__ pairs, const float2 *__restrict__ table)
@@ -175,7 +175,7 @@ template <int N> static constexpr int fused_shared()
     return split_of<N>::SHARED;
 }
 
-/* Call `function<N>(...)` for the length. */
+/* Calls `function<N>(...)` for the length. */
 #define FOR_LENGTH(fft, function, ...)                                                             \
     ((fft) == 1024   ? function<1024>(__VA_ARGS__)                                                 \
      : (fft) == 2048 ? function<2048>(__VA_ARGS__)                                                 \

@@ -1,11 +1,15 @@
-/* Overlap-save with transforms that no multiprocessor holds, in three passes over device memory:
- * of N = N1 N2 points, the columns of N1 are transformed, times factors, then the rows of N2
- * (Bailey, "FFTs in External or Hierarchical Memory", 1990); while a row is in shared memory it is
- * multiplied by the mask's spectrum and transformed back; then the columns are. The first pass
- * reads the chunks and the last writes their valid parts, so that nothing is copied between.
+/* Overlap-save with transforms that no multiprocessor can hold, in three passes over device memory.
+ * A transform has N = N1 N2 points (Bailey, "FFTs in External or Hierarchical Memory", 1990).
+ *   1. The columns of N1 points are transformed and multiplied by factors.
+ *   2. The rows of N2 points are transformed. While a row is in shared memory, it is multiplied by
+ *   the mask's spectrum and transformed back.
+ *   3. The columns are transformed back.
+ * The first pass reads the chunks and the last writes their valid parts, so there are no other
+ * copies.
  *
  * A pair of chunks is one complex sequence, as in fft_fused.cu. Both transforms leave their
- * frequencies digit-reversed; the columns' place of a frequency is its row in `work`. */
+ * frequencies digit-reversed. A frequency's place in the columns is its row in `work`.
+ */
 extern "C" {
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"
@@ -13,21 +17,21 @@ extern "C" {
 #include "gpu/fft_device.cuh"
 #include "gpu/kernel_device.cuh"
 
-/* What the passes read and write: a pair of chunks for each blockIdx.y. */
+/* Input and output of the passes: a pair of chunks for each blockIdx.y. */
 struct long_pairs {
-    const fft_pair *any; /* of any sounds; NULL: of the one sound below */
+    const fft_pair *any; /* pairs of any sounds; NULL: pairs of the one sound below */
     kernel_job job;
     size_t history_frames;
-    size_t first; /* pair of the sound */
+    size_t first; /* first pair of that sound */
 };
 
-/* One pair. */
+/* One pair of chunks. */
 struct chunks {
     const float *in;
     float *out;
-    long long from; /* the frame of in that point 0 of the first chunk is */
+    long long from; /* frame of `in` at which the first chunk begins */
     long long frames_in;
-    long long frames; /* of out, from its beginning here, for both chunks */
+    long long frames; /* frames that both chunks write to `out` */
     int history;
     int hop;
     bool add;
@@ -53,14 +57,14 @@ __device__ __forceinline__ chunks chunks_of(const long_pairs &pairs, int fft)
 
 /* ---- columns ---- */
 
-/* A block of threads transforms C neighbouring columns. */
+/* A thread block transforms C neighbouring columns. */
 template <int N1, int C> struct columns {
     static constexpr int THREADS_EACH = N1 / POINTS, THREADS = THREADS_EACH * C;
     static constexpr int BLOCKS = THREADS == 256 ? 3 : 1024 / THREADS;
     static constexpr int SHARED = stages<N1>() > 1 ? shared_bytes<N1>() * C : 0;
 };
 
-/* Point p = 16 u + k of a spectrum is frequency_of(u) + k N1 / 16. */
+/* Point p = 16 u + k of a spectrum has frequency frequency_of(u) + k N1 / 16. */
 template <int N1, int S = 0> __device__ __forceinline__ int frequency_of(int u)
 {
     if constexpr (S + 1 < stages<N1>()) {
@@ -72,8 +76,8 @@ template <int N1, int S = 0> __device__ __forceinline__ int frequency_of(int u)
     }
 }
 
-/* v[k] times exp(-2 pi i column frequency / fft), or the conjugate. The angle is exact: a
- * multiple of a power of two below 2^24 of its units. */
+/* Multiplies v[k] by exp(-2 pi i column frequency / fft), or the conjugate. The angle is exact,
+ * since it is a multiple of a power of two and has less than 24 bits. */
 template <int N1, bool BACK>
 __device__ __forceinline__ void turn_columns(float2 *v, int thread, int column, int fft)
 {
@@ -145,7 +149,7 @@ __global__ void __launch_bounds__(columns<N1, C>::THREADS, columns<N1, C>::BLOCK
 
 /* ---- rows ---- */
 
-/* The form of a row: point m of thread t at m * threads + t. */
+/* The form of a row. Point m of thread t is at m * threads + t. */
 template <int N>
 __global__ void __launch_bounds__(N / POINTS)
     rows_form(const float2 *__restrict__ table, float scale, float2 *form)
@@ -160,9 +164,9 @@ __global__ void __launch_bounds__(N / POINTS)
         row[m * (N / POINTS) + thread] = make_float2(v[m].x * scale, v[m].y * scale);
 }
 
-/* One row of one pair; the same row of all pairs side by side, for whose form the caches then
- * serve. table_back is the same table: if the compiler knew, it would keep the factors in
- * registers, and half as many threads would fit. */
+/* Convolves one row of one pair. The same row of all pairs runs side by side, so that the caches
+ * serve its form. `table_back` is the same table as `table`. If the compiler knew this, it would
+ * keep the factors in registers, and only half as many threads would fit. */
 template <int N>
 __global__ void __launch_bounds__(N / POINTS, blocks<N>())
     rows_convolve(const fft_pair *__restrict__ any, const float2 *__restrict__ form,
@@ -186,7 +190,8 @@ __global__ void __launch_bounds__(N / POINTS, blocks<N>())
 
 /* ---- launchers ---- */
 
-/* Rows as long as transforms of 16 points a thread are fast, and columns of at least 16. */
+/* The points of a row. Rows are as long as transforms with 16 points a thread are fast, and columns
+ * have at least 16 points. */
 static size_t width_of(size_t fft)
 {
     size_t width = fft / 16 < 4096 ? fft / 16 : 4096;
@@ -195,7 +200,7 @@ static size_t width_of(size_t fft)
 
 struct passes {
     size_t height; /* N1: points of a column */
-    size_t width;  /* N2 */
+    size_t width;  /* N2: points of a row */
     const float2 *table_columns;
     const float2 *table_rows;
 };
@@ -270,8 +275,8 @@ static cudaError_t launch_columns(bool back, const long_pairs &pairs, size_t cou
     return cudaGetLastError();
 }
 
-/* 4096 points fit every multiprocessor's shared memory; where there is more, long columns are
- * wider, so that more of what memory moves at a time is used. */
+/* 4096 points fit every multiprocessor's shared memory. If there is more of it, long columns are
+ * processed in wider groups, which use more of each memory transfer. */
 template <int N1>
 static cudaError_t run_columns(bool back, const long_pairs &pairs, size_t count, const passes &by,
                                float2 *work, cudaStream_t stream)
@@ -307,7 +312,7 @@ static cudaError_t run_rows_form(const passes &by, float2 *form, cudaStream_t st
     return cudaGetLastError();
 }
 
-/* As a pair whose second chunk is beyond the taps. */
+/* Transforms a pair whose second chunk is beyond the taps. */
 cudaError_t fft_long_form(size_t fft, const float *table, const float *taps, size_t count,
                           float *form, cudaStream_t stream)
 {

@@ -1,11 +1,13 @@
-/* Transforms of the fused kernel, whose threads hold 32 points each in registers (decimation in
- * frequency, Gentleman and Sande 1966): a warp transforms 1,024 points in two stages of radix 32,
- * exchanged through its own part of shared memory without waiting for other warps. Longer sequences
- * have one stage of radix N / 1024 before that, in which all threads of a block take part, and the
- * same after it on the way back: a transform forth with real and imaginary parts exchanged.
+/* Transforms of the fused kernel. Each thread holds 32 points in registers (decimation in
+ * frequency, Gentleman and Sande 1966). A warp transforms 1,024 points in two stages of radix 32.
+ * It exchanges them through its own part of shared memory without waiting for other warps. Longer
+ * sequences first have one stage of radix N / 1024, in which all threads of a block take part. On
+ * the way back this stage is the last. The transform back is a forward transform with real and
+ * imaginary parts exchanged.
  *
- * Stages of more points are fewer stages, and what limits is exchanges and factors: each moves 64
- * bits a point through shared memory or a cache, which takes as long as eight sums or products. */
+ * Large radices make few stages. The limits are exchanges and factors: each moves 64 bits a point
+ * through shared memory or a cache, which takes as long as eight sums or products.
+ */
 #ifndef HALO_GPU_FFT_WARP_CUH
 #define HALO_GPU_FFT_WARP_CUH
 
@@ -14,22 +16,21 @@
 static constexpr int HELD = 32; /* points of a thread */
 static constexpr int WARP_POINTS = 1024;
 static constexpr int WARP_PITCH =
-    1024 + 1024 / 32; /* one unused after every 32: no bank conflicts */
+    1024 + 1024 / 32; /* one unused point after every 32 avoids bank conflicts */
 
 /* How a transform of N points is split. */
 template <int N> struct split_of {
-    static constexpr int RADIX = N / WARP_POINTS; /* of the stage of all threads */
+    static constexpr int RADIX = N / WARP_POINTS; /* radix of the stage of all threads */
     static constexpr int THREADS = N / HELD;
-    static constexpr int BUTTERFLIES = HELD / RADIX; /* of a thread, in that stage */
+    static constexpr int BUTTERFLIES = HELD / RADIX; /* butterflies of a thread in that stage */
     static constexpr int SHARED = RADIX * WARP_PITCH * (int)sizeof(float2);
-    static constexpr int BLOCKS = 16 * 32 / THREADS; /* of 128 registers a thread */
+    static constexpr int BLOCKS = 16 * 32 / THREADS; /* with 128 registers a thread */
 };
 
 /* ---- factors ---- */
 
-/* The table of a stage of radix R on R COUNT points has COUNT factors, exp(-2 pi i j k / (R COUNT))
- * for j = 0, 1, ..., for each of k = 1, 2, 3, 4, 8, 12, ...; others are products of two of these.
- */
+/* Factors for a stage of radix R on R COUNT points: exp(-2 pi i j k / (R COUNT)), for j = 0 to
+ * COUNT - 1 and k = 1, 2, 3, 4, 8, 12, ... Factors for other k are products of two of these. */
 template <int R> static constexpr int factor_rows()
 {
     return R <= 4 ? R - 1 : 3 + R / 4 - 1;
@@ -44,7 +45,7 @@ template <int R, int COUNT> static void fill_factors(float2 *table)
         }
 }
 
-/* v[k] times its factor; `factors`: of j, in the first row. */
+/* Multiplies v[k] by its factor. `factors`: the factor for the thread's j in the first row. */
 template <int R, int COUNT>
 __device__ __forceinline__ void turn_all(float2 *v, const float2 *__restrict__ factors)
 {
@@ -65,7 +66,7 @@ __device__ __forceinline__ void turn_all(float2 *v, const float2 *__restrict__ f
     }
 }
 
-/* The table of N: that of warps, then that of the stage of all threads. */
+/* The table for N points: first the warps' factors, then those of the stage of all threads. */
 static constexpr int WARP_TABLE = factor_rows<32>() * 32;
 
 template <int N> static constexpr int split_table_points()
@@ -81,13 +82,13 @@ template <int N> static void fill_split_table(float2 *table)
 
 /* ---- stages ---- */
 
-/* The thread's points in order of their places: point thread + row THREADS is v[held_at(row)]. */
+/* Index of a thread's points by place: point thread + row THREADS is v[held_at(row)]. */
 template <int N> __device__ __forceinline__ constexpr int held_at(int row)
 {
     return row % split_of<N>::BUTTERFLIES * split_of<N>::RADIX + row / split_of<N>::BUTTERFLIES;
 }
 
-/* visit(i, p) for each of the thread's points v[i], point thread + p of the sequence. */
+/* Calls visit(i, p) for each of the thread's points: v[i] is point thread + p of the sequence. */
 template <int N, typename F> __device__ __forceinline__ void each_held(F visit)
 {
 #pragma unroll
@@ -95,7 +96,8 @@ template <int N, typename F> __device__ __forceinline__ void each_held(F visit)
         visit(held_at<N>(row), row * split_of<N>::THREADS);
 }
 
-/* 1,024 points of a warp, point lane + 32 k in v[k], to frequency lane + 32 k in v[k]. */
+/* Transforms 1,024 points of a warp. v[k] is point lane + 32 k before, and frequency lane + 32 k
+ * after. */
 __device__ __forceinline__ void warp_transform(float2 *v, float2 *own,
                                                const float2 *__restrict__ table, int lane)
 {
@@ -109,10 +111,10 @@ __device__ __forceinline__ void warp_transform(float2 *v, float2 *own,
     for (int k = 0; k < 32; k++)
         v[k] = own[33 * lane + k];
     butterfly<32, false>(v);
-    __syncwarp(); /* before anything is written there again */
+    __syncwarp(); /* before the points are overwritten */
 }
 
-/* The stage of all threads, and where it leaves their points for warp_transform. */
+/* The stage of all threads. It leaves the points where warp_transform takes them. */
 template <int N>
 __device__ __forceinline__ void split(float2 *v, float2 *shared, const float2 *__restrict__ table,
                                       int thread)
@@ -136,7 +138,8 @@ __device__ __forceinline__ void split(float2 *v, float2 *shared, const float2 *_
     }
 }
 
-/* The same after the warps' transforms, from frequencies to points. */
+/* The stage of all threads on the way back, after the warps' transforms: from frequencies to
+ * points. */
 template <int N>
 __device__ __forceinline__ void join(float2 *v, float2 *shared, const float2 *__restrict__ table,
                                      int thread)

@@ -1,8 +1,10 @@
-/* The device of gather.h that is a GPU.
+/* The device of gather.h for GPUs.
  *
- * Each stretch is split into chunks for overlap-save, two to a complex transform; the pairs of all
- * stretches of one transform length are rows of one launch, whatever their masks: fused kernels up
- * to 16384 points, three passes above. Copies there and back have streams of their own. */
+ * Each stretch is divided into chunks for overlap-save. Two chunks are one complex transform. The
+ * pairs of all stretches of one transform length are rows of one launch, even if their masks
+ * differ. Transforms of up to 16384 points use fused kernels, longer ones three passes. Copies to
+ * and from the device have streams of their own.
+ */
 #include "convolve/gather.h"
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"
@@ -12,15 +14,15 @@
 #include <string.h>
 
 enum {
-    GATHER_POWER_LEAST = 10, /* transforms of 2^10 points */
+    GATHER_POWER_LEAST = 10, /* shortest transforms: 2^10 points */
     GATHER_POWERS = 16,
-    GATHER_WORK_POINTS = 1 << 23, /* of long transforms at a time: 64 MB */
+    GATHER_WORK_POINTS = 1 << 23, /* points of long transforms at a time: 64 MB */
 };
 
-/* What a device has of a batch. */
+/* The device's part of a batch. */
 struct gather_cuda_batch {
     float *in, *out;                    /* device */
-    struct fft_pair *pairs, *filled_in; /* device; pinned */
+    struct fft_pair *pairs, *filled_in; /* device; pinned, where they are filled in */
     cudaEvent_t arrived, computed, returned;
 };
 
@@ -28,14 +30,14 @@ struct gather_cuda_device {
     struct gather_device base;
     size_t fused_most;
     cudaStream_t up, work, down;
-    float *tables[GATHER_POWERS]; /* NULL: not yet needed */
-    float2 *points;               /* GATHER_WORK_POINTS; NULL: not yet needed */
+    float *tables[GATHER_POWERS]; /* [power] NULL: not needed yet */
+    float2 *points;               /* GATHER_WORK_POINTS points; NULL: not needed yet */
     uint64_t begun;
     struct fault fault;
     char problem[256];
 };
 
-/* Transforms of pairs of chunks, and of masks. Tables are made when they are first needed. */
+/* Transforms of pairs of chunks, and of masks. Tables are created when they are first needed. */
 
 static cudaError_t find_table(struct gather_cuda_device *device, size_t length, float **table)
 {
@@ -49,7 +51,7 @@ static cudaError_t find_table(struct gather_cuda_device *device, size_t length, 
     return cudaSuccess;
 }
 
-/* Spectra of the columns at `taps`, to form->on_device, on the stream `work`. */
+/* Computes the spectra of the columns at `taps` into form->on_device, on the stream `work`. */
 static cudaError_t gather_cuda_form(struct gather_cuda_device *device, struct gather_form *form,
                                     const float *taps)
 {
@@ -64,7 +66,7 @@ static cudaError_t gather_cuda_form(struct gather_cuda_device *device, struct ga
     return cudaSuccess;
 }
 
-/* Pairs of one length; those of one launch write to different places. */
+/* Convolves pairs of one length. The pairs of one launch write to different places. */
 static cudaError_t gather_cuda_convolve(struct gather_cuda_device *device, size_t length,
                                         const struct fft_pair *pairs, size_t count)
 {
@@ -92,7 +94,7 @@ static void gather_cuda_free_transforms(struct gather_cuda_device *device)
     cudaFree(device->points);
 }
 
-/* ---- a batch on a GPU: there, convolved, and back ---- */
+/* ---- a batch on a GPU: copied there, convolved, copied back ---- */
 
 /* ---- pairs of chunks ---- */
 
@@ -100,7 +102,7 @@ struct filling {
     const struct gather_cuda_device *device;
     const struct gather_batch *batch;
     struct gather_cuda_batch *mine;
-    size_t count; /* so far */
+    size_t count; /* pairs filled in so far */
 };
 
 static struct fft_plan gather_cuda_plan(const struct gather_cuda_device *device, size_t taps,
@@ -109,7 +111,7 @@ static struct fft_plan gather_cuda_plan(const struct gather_cuda_device *device,
     return fft_plan_choose(taps, frames, device->fused_most, length);
 }
 
-/* One path of an item. */
+/* Fills in the pairs of one path of an item. */
 static void fill_path(struct filling *filling, const struct gather_item *item, size_t output,
                       const struct mask_path *path, bool add)
 {
@@ -135,7 +137,7 @@ static void fill_path(struct filling *filling, const struct gather_item *item, s
     }
 }
 
-/* The paths of all items of that length which are the `round`-th of their output. */
+/* Fills in the pairs of one transform length. Of each output, only path number `round` is used. */
 static void fill_round(struct filling *filling, size_t length, size_t round)
 {
     for (size_t i = 0; i < filling->batch->item_count; i++) {
@@ -172,7 +174,7 @@ static cudaError_t form_masks(struct gather_cuda_device *device, const struct ga
     return cudaSuccess;
 }
 
-/* Round after round: those of one output add up. */
+/* Convolves round by round, since the paths of an output add up. */
 static cudaError_t convolve_length(struct gather_cuda_device *device, struct filling *filling,
                                    size_t length)
 {
@@ -220,12 +222,12 @@ static cudaError_t begin(struct gather_cuda_device *device, const struct gather_
     return fetch(device, batch);
 }
 
-/* NULL, or why the device is lost. */
+/* The outcome of a CUDA call. NULL, or why the device is lost. */
 static const char *outcome(struct gather_cuda_device *device, cudaError_t error)
 {
     if (error == cudaSuccess)
         return NULL;
-    (void)cudaGetLastError(); /* reported from here, not by the next call */
+    (void)cudaGetLastError(); /* clears the error, which is reported from here */
     snprintf(device->problem, sizeof device->problem, "%s", cudaGetErrorString(error));
     return device->problem;
 }
@@ -243,11 +245,11 @@ static const char *gather_cuda_end(struct gather_device *base, struct gather_bat
     return outcome(device, cudaEventSynchronize(mine->returned));
 }
 
-enum { MASKS_SHARE = 4 }; /* one of so many parts of the free memory is for masks */
+enum { MASKS_SHARE = 4 }; /* divides the free memory: so much is for masks */
 
 /* ---- how a stretch is convolved ---- */
 
-/* The length depends on the power of two above `frames`: sounds of like length share a form. */
+/* Only the power of two above `frames` matters, so that sounds of similar length share a form. */
 static struct gather_cost cuda_cost(const struct gather_device *base, size_t taps, size_t frames)
 {
     const struct gather_cuda_device *device = (const struct gather_cuda_device *)base;
@@ -284,11 +286,11 @@ static void cuda_close(struct gather_device *base)
     for (size_t s = 0; s < 3; s++)
         if (streams[s])
             cudaStreamDestroy(streams[s]);
-    (void)cudaGetLastError(); /* of a device that was lost */
+    (void)cudaGetLastError(); /* clears errors of a lost device */
     free(device);
 }
 
-/* Memory of masks that were let go is for the next ones, without the system. */
+/* Keeps the memory of freed masks for the next ones, so that the system is not asked again. */
 static cudaError_t keep_memory(int number)
 {
     cudaMemPool_t pool;
@@ -302,7 +304,7 @@ static cudaError_t set_up(struct gather_cuda_device *device)
     size_t unused = 0, all = 0;
     cudaStream_t *streams[] = {&device->up, &device->work, &device->down};
     CUDA_TRY(cudaSetDevice(device->base.number));
-    CUDA_TRY(cudaFree(NULL)); /* makes the context */
+    CUDA_TRY(cudaFree(NULL)); /* creates the context */
     for (size_t s = 0; s < 3; s++)
         CUDA_TRY(cudaStreamCreateWithFlags(streams[s], cudaStreamNonBlocking));
     CUDA_TRY(cudaMemGetInfo(&unused, &all));
@@ -312,7 +314,7 @@ static cudaError_t set_up(struct gather_cuda_device *device)
     return cudaSuccess;
 }
 
-/* HALO_GPU_FAULT, on all devices or on that of HALO_GPU_FAULT_DEVICE. */
+/* The fault of HALO_GPU_FAULT. If HALO_GPU_FAULT_DEVICE is set, only that device has it. */
 static struct fault find_fault(int number)
 {
     const char *only = getenv("HALO_GPU_FAULT_DEVICE");
@@ -365,7 +367,7 @@ static void cuda_batch_close(struct gather_device *device, struct gather_batch *
 static cudaError_t allocate(const struct gather_device *device, struct gather_batch *batch,
                             struct gather_cuda_batch *mine)
 {
-    /* While it waits, the processor is for others. */
+    /* A waiting thread leaves its processor to others. */
     const unsigned events = cudaEventDisableTiming | cudaEventBlockingSync;
     size_t bytes = GATHER_FLOATS_MOST * sizeof(float);
     size_t pairs = GATHER_ROWS_MOST * sizeof(struct fft_pair);
@@ -394,7 +396,7 @@ static enum status cuda_batch_open(struct gather_device *device, struct gather_b
     return gpu_failed(error, "allocate memory for batches");
 }
 
-/* After all work so far, in the order of the stream. */
+/* Frees forms after all work so far, in the stream's order. */
 static void cuda_let_go(struct gather_device *base, struct gather_form *forms)
 {
     struct gather_cuda_device *device = (struct gather_cuda_device *)base;
@@ -404,7 +406,7 @@ static void cuda_let_go(struct gather_device *base, struct gather_form *forms)
     for (; forms; forms = forms->next)
         if (forms->on_device)
             cudaFreeAsync(forms->on_device, device->work);
-    (void)cudaGetLastError(); /* a device that is lost frees nothing */
+    (void)cudaGetLastError(); /* clears the error, as a lost device frees nothing */
 }
 
 const struct gather_device_kind gather_cuda = {.name = "cuda",

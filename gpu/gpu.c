@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Jobs of one process (render -O) settle at once: the lock has one of them join the thread. */
+/* Jobs of one process (render -O) settle at once. The lock lets one of them join the thread. */
 static struct {
     pthread_mutex_t lock;
     pthread_t thread;
@@ -20,7 +20,7 @@ static struct {
     atomic_bool transforms;
 } expected = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* What fails here fails again, with a message, where it is needed. */
+/* Errors are not reported here. They appear again where the context is needed. */
 static bool make_context(int device)
 {
     bool made = cudaSetDevice(device) == cudaSuccess && cudaFree(NULL) == cudaSuccess;
@@ -85,7 +85,7 @@ bool gpu_is_there(void)
 
 double gpu_bandwidth(void)
 {
-    int clock = 0, width = 0; /* kHz, bits; two transfers a clock */
+    int clock = 0, width = 0; /* kHz, bits; memory makes two transfers a clock */
     if (cudaDeviceGetAttribute(&clock, cudaDevAttrMemoryClockRate, 0) != cudaSuccess ||
         cudaDeviceGetAttribute(&width, cudaDevAttrGlobalMemoryBusWidth, 0) != cudaSuccess)
         (void)cudaGetLastError();
@@ -125,7 +125,7 @@ static struct numa_place gpu_place(int device, char bus[GPU_BUS_CHARS])
 {
     *bus = '\0';
     if (cudaDeviceGetPCIBusId(bus, GPU_BUS_CHARS, device) != cudaSuccess)
-        (void)cudaGetLastError(); /* then nothing is known of it */
+        (void)cudaGetLastError(); /* the place is then unknown */
     return numa_place_of("/sys", bus);
 }
 
@@ -151,7 +151,7 @@ void gpu_note_place(int device, const char *what)
 
 static _Atomic uint64_t abandoned; /* bit d: GPU d */
 
-/* The driver's exit handler would wait for the kernel too. */
+/* Exits without the driver's exit handler, which would wait for the kernel, too. */
 static void leave(int status, void *context)
 {
     (void)context;
@@ -168,7 +168,7 @@ void gpu_abandon(int device)
 HALO_REALTIME void gpu_note_error(cudaError_t *kept, cudaError_t error)
 {
     if (error != cudaSuccess)
-        (void)cudaGetLastError(); /* reported from here, not by the next call */
+        (void)cudaGetLastError(); /* clears the error, which is reported from here */
     if (*kept == cudaSuccess)
         *kept = error;
 }
@@ -198,7 +198,7 @@ HALO_REALTIME bool gpu_is_abandoned(int device)
 
 enum status gpu_failed(cudaError_t error, const char *what)
 {
-    (void)cudaGetLastError(); /* reported here, not by the next call */
+    (void)cudaGetLastError(); /* clears the error, which is reported here */
     bool is_full = error == cudaErrorMemoryAllocation;
     return fail(is_full ? CAUSE_NO_MEMORY : CAUSE_DEVICE,
                 "the GPU failed to %s: %s; use --backend cpu", what,

@@ -10,18 +10,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Begin in a thread, once, what takes a few tenths of a second: the context of the device, and then
- * the library of transforms, if any call so far wants them. The functions below wait for it. */
+/* Starts, in a thread and once, set-up that takes some tenths of a second: the device's context,
+ * and then the library of transforms, if any call so far has asked for it. The functions below wait
+ * for the thread. */
 void gpu_expect(const struct gpu_devices *wanted, bool transforms);
 
-/* Wait for that thread, if there is one. */
+/* Waits for that thread, if it was started. */
 void gpu_settle(void);
 
 /* Whether there is a GPU. */
 bool gpu_is_there(void);
 
-/* The bandwidth of the first GPU's memory, bytes a second, as the driver reports it; 0: it does
- * not. */
+/* The memory bandwidth of the first GPU in bytes a second, as the driver reports it. 0: unknown. */
 double gpu_bandwidth(void);
 
 /* Whether the current device computes in double precision at least half as fast as in single. */
@@ -30,46 +30,47 @@ bool gpu_is_fast_in_double(void);
 /* The number of GPUs. Errors: no driver, no GPU. */
 MUST_CHECK enum status gpu_count(int *count);
 
-/* The one device that is meant (none named: the first). `what` uses the device, for --verbose: "the
- * stream". Errors: several are named; the device does not exist. */
+/* The device to use: the named one, or the first if none is named. `what` names its use for
+ * --verbose, such as "the stream". Errors: several are named; the device does not exist. */
 MUST_CHECK enum status gpu_choose(const struct gpu_devices *wanted, const char *what, int *device);
 
-/* The first that is named, which need not exist. */
+/* The first device that is named, or 0. It need not exist. */
 static inline int gpu_device(const struct gpu_devices *wanted)
 {
     return wanted->count ? wanted->of[0] : 0;
 }
 
-/* Where a device is among the machine's memory nodes, and its address on the bus. */
+/* bytes of a device's address on the bus */
 enum { GPU_BUS_CHARS = 32 };
 
-/* Go to its memory node, until numa_leave. */
+/* Moves this thread to the device's memory node, until numa_leave. */
 void gpu_enter(int device, struct numa_before *before);
 
-/* A note for --verbose: what it is, and where on the machine. `what`: "the stream". */
+/* Writes a note for --verbose: which GPU it is, and where in the machine. `what` names its use,
+ * such as "the stream". */
 void gpu_note_place(int device, const char *what);
 
-/* A kernel does not end: freeing memory would wait for it forever, perhaps that of another device
- * too, so nothing is freed from now on and the process exits without the driver's clean-up. The
- * other devices go on with their work. May be called in a step. */
+/* Gives up a device on which a kernel does not end. Freeing memory would wait for the kernel
+ * forever, perhaps on other devices, too. So nothing is freed from now on, and the process exits
+ * without the driver's clean-up. Other devices go on with their work. May be called in a step. */
 void gpu_abandon(int device);
-bool gpu_abandoned(void); /* any */
+bool gpu_abandoned(void); /* whether any device was given up */
 bool gpu_is_abandoned(int device);
 
 /* Print "the GPU failed to `what`" and return STATUS_FAILED. */
 MUST_CHECK enum status gpu_failed(cudaError_t error, const char *what);
 
-/* Keep the first error of a step in *kept, and clear CUDA's. */
+/* Keeps the first error of a step in *kept, and clears CUDA's error. */
 void gpu_note_error(cudaError_t *kept, cudaError_t error);
 
-/* To the current device, whatever streams are used next: a copy from ordinary memory may return
- * before the device has the bytes, and streams that do not block do not wait for it. */
+/* Copies to the current device, for use on any stream. A plain copy from ordinary memory may return
+ * before the device has the bytes, and streams that do not block would not wait for it. */
 cudaError_t gpu_send(void *to, const void *from, size_t bytes);
 
 /* An attribute of the current device. */
 cudaError_t gpu_attribute(enum cudaDeviceAttr attribute, int *value);
 
-/* Return from a function of type cudaError_t if `call` fails. */
+/* Returns from a function of type cudaError_t if `call` fails. */
 #define CUDA_TRY(call)                                                                             \
     do {                                                                                           \
         cudaError_t cuda_try_error = (call);                                                       \
@@ -77,24 +78,28 @@ cudaError_t gpu_attribute(enum cudaDeviceAttr attribute, int *value);
             return cuda_try_error;                                                                 \
     } while (0)
 
-/* Fault injection: HALO_GPU_FAULT=N in the environment makes step N (from 0) of every convolver
- * fail. N:memory as if memory had run out (default); N:lost as if the device were gone; N:trap by a
- * kernel that traps, after which this process cannot use the GPU; N:late as if a live answer took
- * until block N + FAULT_LATE_BLOCKS; N:never as if it did not come. */
+/* Fault injection. HALO_GPU_FAULT=N in the environment makes step N (from 0) of every convolver
+ * fail.
+ *   N:memory  as if memory had run out (default)
+ *   N:lost    as if the device were gone
+ *   N:trap    by a kernel that traps, after which this process cannot use the GPU
+ *   N:late    as if a live answer came only at block N + FAULT_LATE_BLOCKS
+ *   N:never   as if a live answer never came
+ */
 
 enum fault_kind { FAULT_MEMORY, FAULT_LOST, FAULT_TRAP, FAULT_LATE, FAULT_NEVER };
 
 enum { FAULT_LATE_BLOCKS = 5 };
 
 struct fault {
-    uint64_t step; /* UINT64_MAX: never */
+    uint64_t step; /* step that fails; UINT64_MAX: none */
     enum fault_kind kind;
 };
 
 /* Reads the environment. */
 struct fault fault_wanted(void);
 
-/* Whether the answer to a live block is to be ignored at this step. */
+/* Whether the step must ignore the answer to a live block. */
 bool fault_hides(const struct fault *fault, uint64_t step);
 
 /* The error of step `step`, or cudaSuccess. */

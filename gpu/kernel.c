@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A new technique is one file and one row. */
+/* A new kernel needs one file, and one entry here. */
 static const struct kernel *const kernels[] = {
     &kernel_basic,    &kernel_constant, &kernel_tiled, &kernel_cached,
     &kernel_register, &kernel_tensor,   &kernel_fft,
@@ -12,9 +12,10 @@ static const struct kernel *const kernels[] = {
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 enum {
-    TENSOR_LEAST = 25,   /* taps: faster than all others from here on, on an H200 */
-    TENSOR_MOST = 96,    /* and to here; it takes more */
-    FFT_TAPS_LEAST = 65, /* faster than "register", and accurate enough for any signal */
+    TENSOR_LEAST = 25, /* taps; from here on the fastest of all, on an H200 */
+    TENSOR_MOST = 96,  /* taps; up to here the fastest, though it can take more */
+    /* taps; from here on faster than "register", and exact enough for any signal */
+    FFT_TAPS_LEAST = 65,
 };
 
 const struct kernel *kernel_at(size_t index)

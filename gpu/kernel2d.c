@@ -2,14 +2,14 @@
 
 #include "gpu/gpu.h"
 
-/* A new technique is one file and one row. */
+/* A new kernel needs one file, and one entry here. */
 static const struct kernel2d *const kernels[] = {
     &kernel2d_basic,     &kernel2d_constant, &kernel2d_tiled_in,
     &kernel2d_tiled_out, &kernel2d_cached,   &kernel2d_register,
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
-enum { MULTIPROCESSORS = 132 }; /* assumed where there is no GPU */
+enum { MULTIPROCESSORS = 132 }; /* assumed if there is no GPU */
 
 const struct kernel2d *kernel2d_at(size_t index)
 {
@@ -21,7 +21,7 @@ static size_t multiprocessors(void)
     int count;
     if (gpu_attribute(cudaDevAttrMultiProcessorCount, &count) == cudaSuccess)
         return (size_t)count;
-    (void)cudaGetLastError(); /* a launch will report it */
+    (void)cudaGetLastError(); /* clears the error, which a launch will report */
     return MULTIPROCESSORS;
 }
 

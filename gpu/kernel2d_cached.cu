@@ -1,4 +1,4 @@
-/* A block loads only its tile into shared memory; halo cells are read from global memory, where
+/* A block loads only its tile into shared memory. It reads halo cells from global memory, since
  * neighbouring blocks have just brought them into the caches. Mask in constant memory. */
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel2d_device.cuh"
@@ -11,7 +11,7 @@ __global__ void convolve2d_cached(kernel2d_job job)
     int x = (int)threadIdx.x, y = (int)threadIdx.y;
     int row, column;
     tile_corner(p.columns, width, height, &row, &column);
-    int top = row + (int)job.first; /* the tile's row of in */
+    int top = row + (int)job.first; /* the tile's first row of `in` */
     shared[y * width + x] = cell(p, top + y, column + x);
     __syncthreads();
     if (row + y >= p.rows || column + x >= p.columns)

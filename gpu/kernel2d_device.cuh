@@ -15,7 +15,7 @@ struct channel2d {
     int rows_in;
     int rows;
     int columns;
-    int row_origin; /* the row of in that mask row 0 meets for row 0 of out */
+    int row_origin; /* the row of `in` that mask row 0 meets for row 0 of out */
     int column_origin;
     int mask_rows;
     int mask_columns;
@@ -24,7 +24,7 @@ struct channel2d {
     kernel_boundary boundary;
 };
 
-/* For channel blockIdx.y. */
+/* The channel of this thread block, which is blockIdx.y. */
 __device__ __forceinline__ channel2d channel2d_of(const kernel2d_job &job)
 {
     size_t channel = blockIdx.y;
@@ -44,7 +44,7 @@ __device__ __forceinline__ channel2d channel2d_of(const kernel2d_job &job)
     };
 }
 
-/* The index of the value at `at` under the boundary policy, or -1 for zero. */
+/* The index of the value at `at` under the boundary policy. -1: the value is zero. */
 __device__ __forceinline__ int place(int at, int count, kernel_boundary boundary)
 {
     if (at >= 0 && at < count)
@@ -64,7 +64,7 @@ __device__ __forceinline__ const float *row_at(const float *in, int row, size_t 
                                            (size_t)row * pitch);
 }
 
-/* The cell, or a ghost cell beyond the boundary. */
+/* The cell at that place, or a ghost cell beyond the boundary. */
 __device__ __forceinline__ float cell(const channel2d &p, int row, int column)
 {
     row = place(row, p.rows_in, p.boundary);
@@ -93,7 +93,8 @@ __device__ __forceinline__ void put(const channel2d &p, int row, int column, flo
         sum;
 }
 
-/* The grid is one row of blocks, since pictures may be of any height. The block's first output: */
+/* The first output of this thread block. The grid is one row of blocks, since pictures may have any
+ * height. */
 __device__ __forceinline__ void tile_corner(int columns, int tile_columns, int tile_rows, int *row,
                                             int *column)
 {
@@ -114,7 +115,7 @@ static inline dim3 threads_of(const struct tile2d *tile)
     return dim3(tile->block.columns, tile->block.rows);
 }
 
-/* The kernel over all tiles. */
+/* Launches the kernel over all tiles. */
 static inline cudaError_t launch_tiles(const struct kernel2d *kernel,
                                        void (*convolve)(kernel2d_job),
                                        const struct kernel2d_job *job, cudaStream_t stream)

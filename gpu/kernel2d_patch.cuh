@@ -1,9 +1,9 @@
-/* Larger masks, of any shape: a block computes a patch of 128 columns and 32 rows, for one piece of
- * the mask of up to 16 rows and 32 columns after another, with the piece's input in shared memory.
- * A thread owns 8 columns of 4 rows and for each row slides a window of 16 cells along a row of the
- * mask, 8 coefficients at a time: 256 FMAs for 8 loads of 16 bytes. Threads are 8 cells apart, so
- * every 8 cells are followed by 4 unused ones (skew) and eight threads' loads use all 32 banks.
- * Products are summed in runs of up to 128, then the runs. */
+/* Larger masks, of any shape. A block computes a patch of 128 columns and 32 rows. It takes the
+ * mask in pieces of up to 16 rows and 32 columns, one after the other, with the piece's input in
+ * shared memory. A thread owns 8 columns of 4 rows. For each row it slides a window of 16 cells
+ * along a row of the mask, 8 coefficients at a time: 256 FMAs for 8 loads of 16 bytes. Threads are
+ * 8 cells apart, so every 8 cells are followed by 4 unused ones (skew). Then eight threads' loads
+ * use all 32 banks. Products are summed in runs of up to 128, then the runs are summed. */
 #ifndef HALO_GPU_KERNEL2D_PATCH_CUH
 #define HALO_GPU_KERNEL2D_PATCH_CUH
 
@@ -11,11 +11,11 @@
 #include "gpu/kernel2d_device.cuh"
 
 static constexpr int PATCH_THREADS = PATCH_ACROSS * PATCH_DOWN;
-static constexpr int PATCH_BLOCKS = 3;        /* per multiprocessor, at least */
-static constexpr int PATCH_MASK_ROWS = 16;    /* of a piece */
-static constexpr int PATCH_MASK_COLUMNS = 32; /* a multiple of PATCH_COLUMNS */
-static constexpr int PATCH_RUN = 4;           /* mask rows summed in a row */
-static constexpr int PATCH_SKEWED = 12;       /* cells that 8 take in shared memory */
+static constexpr int PATCH_BLOCKS = 3;        /* blocks per multiprocessor, at least */
+static constexpr int PATCH_MASK_ROWS = 16;    /* rows of a piece of the mask */
+static constexpr int PATCH_MASK_COLUMNS = 32; /* columns of a piece, a multiple of PATCH_COLUMNS */
+static constexpr int PATCH_RUN = 4;           /* mask rows whose products are one sum */
+static constexpr int PATCH_SKEWED = 12;       /* floats that 8 cells take in shared memory */
 static constexpr int PATCH_PITCH =
     (PATCH_ACROSS * PATCH_COLUMNS + PATCH_MASK_COLUMNS) / PATCH_COLUMNS * PATCH_SKEWED;
 static constexpr int PATCH_ACROSS_LOADS =
@@ -36,8 +36,8 @@ __device__ __forceinline__ void load_cells(patch_cells &cells, const float *from
         }
 }
 
-/* sum += coefficients [first, first + 8) of a row on the windows of 16 cells: `near` holds those of
- * the outputs, `far` the 8 before. LAST: only `count` coefficients. */
+/* sum += coefficients [first, first + 8) of a row, applied to windows of 16 cells. `near`: the
+ * outputs' own cells. `far`: the 8 cells before them. LAST: only `count` coefficients. */
 template <bool LAST>
 __device__ __forceinline__ void add_eight(patch_cells &sum, const patch_cells &near,
                                           const patch_cells &far, int first, int count)
@@ -56,8 +56,8 @@ __device__ __forceinline__ void add_eight(patch_cells &sum, const patch_cells &n
     }
 }
 
-/* A row of a piece of the mask: `count` coefficients from `first` on; `at`: the cells that the
- * first one meets. */
+/* Adds a row of a piece of the mask: `count` coefficients from `first` on. `at`: the cells that the
+ * first coefficient meets. */
 __device__ __forceinline__ void add_mask_row(patch_cells &sum, const float *at, int first,
                                              int count)
 {
@@ -93,7 +93,8 @@ __device__ __forceinline__ void move_sum(patch_cells &total, patch_cells &sum)
         }
 }
 
-/* A warp takes a row; a lane's cells are 32 apart, a multiple of 8, so their skew is the same. */
+/* Each warp loads a row. A lane's cells are 32 apart, a multiple of 8, so they have the same skew.
+ */
 __device__ __forceinline__ void load_tile(float *shared, const channel2d &p, int first_row,
                                           int first_column, int rows, int columns)
 {
@@ -117,14 +118,16 @@ __device__ __forceinline__ void load_tile(float *shared, const channel2d &p, int
     }
 }
 
-/* Pieces of up to `most`, as few as possible and as even, in steps of `step`. */
+/* The length of pieces of at most `most`, a multiple of `step`. Pieces are as few and as even as
+ * possible. */
 __device__ __forceinline__ int piece_of(int length, int most, int step)
 {
     int pieces = (length + most - 1) / most;
     return ((length + pieces - 1) / pieces + step - 1) / step * step;
 }
 
-/* The rows of the mask in constant memory have `mask_columns`, zeros after their own. */
+/* Rows of the mask in constant memory have `mask_columns` coefficients; zeros follow the mask's
+ * own. */
 __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS)
     convolve2d_patch(kernel2d_job job, int mask_columns)
 {

@@ -1,9 +1,10 @@
-/* Sums or windows in registers, so that a loaded cell is used many times: strips for small masks,
- * patches for larger ones (tile2d.c chooses). */
+/* Sums or windows are in registers, so that a loaded cell is used many times. Small masks use
+ * strips, larger ones patches (tile2d.c chooses). */
 #include "gpu/kernel2d_patch.cuh"
 #include "gpu/kernel2d_strip.cuh"
 
-/* The mask within zeros: from `row` and `column` of a bank of `rows` x `columns` on. */
+/* Loads the mask padded with zeros. It begins at `row` and `column` of an array of `rows` x
+ * `columns`. */
 static cudaError_t load_padded(const struct kernel2d_job *job, size_t rows, size_t columns,
                                size_t row, size_t column, cudaStream_t stream)
 {
@@ -19,7 +20,7 @@ static cudaError_t load_padded(const struct kernel2d_job *job, size_t rows, size
 static cudaError_t register_load(const struct kernel2d_job *job, cudaStream_t stream)
 {
     struct strip_shape shape = strip_shape_for(job->mask_rows, job->mask_columns);
-    if (shape.rows > 0) /* origin on origin */
+    if (shape.rows > 0) /* puts the mask's origin on the kernel's origin */
         return load_padded(job, shape.rows, shape.columns, shape.rows / 2 - job->mask_rows / 2,
                            shape.columns / 2 - job->mask_columns / 2, stream);
     return load_padded(job, job->mask_rows, patch_mask_columns(job->mask_rows, job->mask_columns),

@@ -1,17 +1,19 @@
-/* Small masks: a thread runs down a strip of 4 columns, or 2 with those above 15x15. Each input row
- * is loaded as a window in registers, by 16-byte (8-byte) loads through the L1 cache, and
- * multiplied into the sums of all output rows that it contributes to, one for each mask row. The
- * sums then move up by one at no cost: an FMA reads one register and writes another. A thread loads
- * no cell twice; mask coefficients are constant-memory operands of a fully unrolled loop.
+/* Small masks. A thread runs down a strip of 4 columns, or of 2 columns for masks above 15x15. It
+ * loads each input row as a window in registers, by 16-byte (8-byte) loads through the L1 cache. It
+ * multiplies the window into the sums of all output rows that the input row contributes to, one for
+ * each mask row. The sums then move up by one row at no cost, since an FMA reads one register and
+ * writes another. A thread loads no cell twice. Mask coefficients are constant-memory operands of a
+ * fully unrolled loop.
  *
- * Measured to cost a fifth or more in that loop: any branch, also one that skips unused products
- * at the ends of a strip; registers for cells beyond the picture; more than the 32 KB of the
- * instruction cache (8 columns with 15x15). Strips at the picture's boundary therefore
+ * By measurement, each of these costs a fifth or more in that loop: any branch, even one that skips
+ * unused products at the ends of a strip; registers for cells beyond the picture; more than the 32
+ * KB of the instruction cache (8 columns with 15x15). Strips at the picture's boundary therefore
  * have a loop of their own. Blocks with boundary columns are launched first, since they take
- * longer; a block is one warp for the same reason.
+ * longer. For the same reason a block is one warp.
  *
  * A kernel made for an odd number of rows and columns also serves smaller masks, padded with zeros
- * around the origin (tile2d.c chooses). */
+ * around the origin (tile2d.c chooses).
+ */
 #ifndef HALO_GPU_KERNEL2D_STRIP_CUH
 #define HALO_GPU_KERNEL2D_STRIP_CUH
 
@@ -31,11 +33,12 @@ static constexpr int STRIP_BLOCKS_MOST = 32;
 template <int ROWS, int COLUMNS> struct strip {
     static constexpr int OUTPUTS = strip_outputs(ROWS, COLUMNS);
     static constexpr int BEFORE =
-        (COLUMNS / 2 + OUTPUTS - 1) / OUTPUTS * OUTPUTS; /* of the window */
+        /* columns of the window before the outputs */
+        (COLUMNS / 2 + OUTPUTS - 1) / OUTPUTS * OUTPUTS;
     static constexpr int WINDOW = 2 * BEFORE + OUTPUTS;
     static constexpr int FITTING = strip_blocks(ROWS, COLUMNS);
     static constexpr int BLOCKS = FITTING < STRIP_BLOCKS_MOST ? FITTING : STRIP_BLOCKS_MOST;
-    /* Rows loaded together: small masks are bound by memory latency. */
+    /* Rows that are loaded together, since memory latency limits small masks. */
     static constexpr int AREA = ROWS * COLUMNS;
     static constexpr int BATCH = AREA <= 9      ? 6
                                  : AREA <= 25   ? 4
@@ -45,7 +48,7 @@ template <int ROWS, int COLUMNS> struct strip {
                                                 : 1;
 };
 
-/* `OUTPUTS` cells at once. */
+/* Loads `OUTPUTS` cells at once. */
 template <int OUTPUTS> __device__ __forceinline__ void load_few(float *window, const float *from)
 {
     if constexpr (OUTPUTS == 4) {
@@ -66,7 +69,7 @@ __device__ __forceinline__ void store_few(float *at, const float (&sum)[OUTPUTS]
         __stcs(reinterpret_cast<float2 *>(at), make_float2(sum[0], sum[1]));
 }
 
-/* Only the `left` columns within the picture. */
+/* Stores only the `left` columns within the picture. */
 template <int OUTPUTS>
 __device__ __forceinline__ void store_cells(float *to, const float (&sum)[OUTPUTS], int left)
 {
@@ -91,7 +94,7 @@ __device__ __forceinline__ void load_window(float (&window)[WINDOW], const float
         load_few<OUTPUTS>(&window[j], from + j);
 }
 
-/* The same for unaligned rows. */
+/* load_window for unaligned rows. */
 template <int WINDOW>
 __device__ __forceinline__ void load_cells(float (&window)[WINDOW], const float *from)
 {
@@ -100,11 +103,11 @@ __device__ __forceinline__ void load_cells(float (&window)[WINDOW], const float 
         window[j] = __ldg(from + j);
 }
 
-/* The columns of the values of a window, the same for all rows. */
+/* The columns of a window's values, for all rows. */
 template <int WINDOW> struct window_places {
     using bits = typename std::conditional<(WINDOW > 32), unsigned long long, unsigned>::type;
     int at[WINDOW];
-    bits is_there; /* bit j: at[j] is valid; else the value is zero */
+    bits is_there; /* bit j: at[j] is valid; otherwise the value is zero */
 };
 
 template <int WINDOW>
@@ -120,7 +123,7 @@ __device__ __forceinline__ void find_places(window_places<WINDOW> &places, const
     }
 }
 
-/* With ghost cells; without branches, so that all loads are issued together. */
+/* Loads a window with ghost cells. There are no branches, so that all loads are issued together. */
 template <int WINDOW>
 __device__ __forceinline__ void load_ghosts(float (&window)[WINDOW], const channel2d &p, int row,
                                             const window_places<WINDOW> &places)
@@ -136,7 +139,8 @@ __device__ __forceinline__ void load_ghosts(float (&window)[WINDOW], const chann
         window[j] = is_there >> j & 1 ? window[j] : 0.0f;
 }
 
-/* Add an input row: sum k, for the output whose mask row k meets it, moves from sum k + 1. */
+/* Adds an input row to the sums. Sum k belongs to the output that the input row meets with mask row
+ * k. It moves here from sum k + 1. */
 template <int ROWS, int COLUMNS>
 __device__ __forceinline__ void add_row(float (&sum)[ROWS][strip<ROWS, COLUMNS>::OUTPUTS],
                                         const float (&window)[strip<ROWS, COLUMNS>::WINDOW])
@@ -157,13 +161,13 @@ __device__ __forceinline__ void add_row(float (&sum)[ROWS][strip<ROWS, COLUMNS>:
 
 /* The strip of a thread. */
 struct strip_start {
-    int top; /* of out */
+    int top; /* first row of out */
     int column;
-    int count;      /* rows */
-    bool is_inside; /* the columns of all windows of the warp are within the picture */
+    int count;      /* rows of the strip */
+    bool is_inside; /* columns of all windows of the warp are within the picture */
 };
 
-/* INSIDE: the rows are within the picture too, and all accesses are aligned. */
+/* INSIDE: all rows are within the picture, too, and all accesses are aligned. */
 template <int ROWS, int COLUMNS, bool INSIDE>
 __device__ __forceinline__ void run_down(const channel2d &p, const strip_start &start)
 {
@@ -210,14 +214,14 @@ __device__ __forceinline__ void run_down(const channel2d &p, const strip_start &
     }
 }
 
-/* Not inlined, so that it takes no registers from the other loop. */
+/* For strips at the boundary. Not inlined, so that it takes no registers from the other loop. */
 template <int ROWS, int COLUMNS>
 __device__ __noinline__ void run_isolated(const kernel2d_job &job, strip_start start)
 {
     run_down<ROWS, COLUMNS, false>(channel2d_of(job), start);
 }
 
-/* Strips of the first and last columns first. */
+/* The place of this thread block's strips. Strips of the first and last columns come first. */
 __device__ __forceinline__ void strip_corner(int columns, int rows, int width, int height, int *row,
                                              int *column)
 {
@@ -259,7 +263,7 @@ __global__ void __launch_bounds__(STRIP_THREADS, strip<ROWS, COLUMNS>::BLOCKS)
         run_isolated<ROWS, COLUMNS>(job, start);
 }
 
-/* False: made for another shape. */
+/* False: the kernel was made for another shape. */
 template <int ROWS, int COLUMNS>
 static bool launches_strip(const struct kernel2d_job *job, const struct tile2d *tile,
                            struct strip_shape shape, cudaStream_t stream)

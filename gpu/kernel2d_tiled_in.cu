@@ -1,4 +1,4 @@
-/* A block has a thread for each cell of its input tile, halo cells included; threads on the rim
+/* A block has a thread for each cell of its input tile, halo cells included. Threads on the rim
  * load a cell but write no output. Mask in constant memory. */
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel2d_device.cuh"

@@ -1,4 +1,4 @@
-/* A block has a thread for each cell of its output tile; a thread loads several cells of the tile
+/* A block has a thread for each cell of its output tile. A thread loads several cells of the tile
  * and its halo into shared memory. Mask in constant memory. */
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel2d_device.cuh"
@@ -24,7 +24,7 @@ __global__ void convolve2d_tiled_out(kernel2d_job job)
 static cudaError_t tiled_out_load(const struct kernel2d_job *job, cudaStream_t stream)
 {
     struct tile2d tile = kernel2d_tile(&kernel2d_tiled_out, job);
-    /* More than 48 KB must be requested. */
+    /* A kernel must ask for more than 48 KB. */
     int bytes = (int)(tile.shared_cells * sizeof(float));
     CUDA_TRY(cudaFuncSetAttribute(convolve2d_tiled_out, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   bytes));

@@ -1,4 +1,4 @@
-/* A block loads only its tile into shared memory; halo cells are read from global memory, where
+/* A block loads only its tile into shared memory. It reads halo cells from global memory, since
  * neighbouring blocks have just brought them into the caches. Mask in constant memory. */
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel_device.cuh"

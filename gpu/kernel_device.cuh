@@ -1,4 +1,4 @@
-/* Shared by the one-dimensional kernels. */
+/* What the one-dimensional kernels share. */
 #ifndef HALO_GPU_KERNEL_DEVICE_CUH
 #define HALO_GPU_KERNEL_DEVICE_CUH
 
@@ -8,10 +8,10 @@ extern "C" {
 
 #include <cuda_runtime.h>
 
-/* Products per partial sum: a single sum of thousands loses 15 dB to rounding. */
+/* Products per partial sum. A single sum of thousands of products loses 15 dB to rounding. */
 static constexpr int RUN = 128;
 
-/* Frame `index` of `in`, or a ghost cell beyond its ends. */
+/* Frame `index` of `in`, or a ghost cell beyond the ends. */
 __device__ __forceinline__ float ghost(const float *__restrict__ in, long long index,
                                        long long frames, kernel_boundary boundary)
 {
@@ -27,7 +27,7 @@ __device__ __forceinline__ void put(const kernel_job &job, long long i, float su
     job.out[i] = job.add ? job.out[i] + sum : sum;
 }
 
-/* Four outputs at once; `i` a multiple of 4. */
+/* Stores four outputs at once. `i` is a multiple of 4. */
 __device__ __forceinline__ void put_four(const kernel_job &job, long long i, float4 sum)
 {
     float4 *out = reinterpret_cast<float4 *>(job.out + i);
@@ -35,7 +35,7 @@ __device__ __forceinline__ void put_four(const kernel_job &job, long long i, flo
         float4 before = *out;
         sum.x += before.x, sum.y += before.y, sum.z += before.z, sum.w += before.w;
     }
-    __stcs(out, sum); /* streaming: not read again soon */
+    __stcs(out, sum); /* streaming, since it is not read again soon */
 }
 
 static constexpr unsigned THREADS = 256;
@@ -50,7 +50,7 @@ static inline unsigned blocks_for(size_t frames, size_t tile)
     return (unsigned)((frames + tile - 1) / tile);
 }
 
-/* One thread per output, with `shared_bytes` of shared memory per block. */
+/* Launches one thread per output, with `shared_bytes` of shared memory per block. */
 static inline cudaError_t launch_threads(void (*kernel)(kernel_job), const struct kernel_job *job,
                                          size_t shared_bytes, cudaStream_t stream)
 {

@@ -1,5 +1,5 @@
-/* Overlap-save: one fused kernel where a transform fits a multiprocessor, otherwise three passes
- * over device memory. The plan says which. */
+/* Overlap-save: one fused kernel if a transform fits a multiprocessor, otherwise three passes over
+ * device memory. The plan says which. */
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"
 
@@ -10,7 +10,7 @@ struct kernel_plan {
     struct fft_plan fft;
     size_t taps;
     float *table; /* device */
-    float2 *work; /* device: fft.batch x fft.fft; fused: NULL */
+    float2 *work; /* device: fft.batch x fft.fft; NULL if fused */
 };
 
 static void fft_close(struct kernel_plan *plan)

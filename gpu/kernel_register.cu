@@ -1,20 +1,21 @@
-/* Each thread owns neighbouring outputs and slides a window of the input through registers, so
- * that a loaded frame is used many times; the mask is a constant-memory operand of the FMA.
+/* Each thread owns neighbouring outputs and slides a window of the input through registers, so that
+ * a loaded frame is used many times. The mask is a constant-memory operand of the FMA.
  *
  * Short masks (window): kernel_window.cuh.
  *
- * Long masks (slide): tile and halo in shared memory. A thread takes 16 outputs and 16 taps at a
- * time: 256 FMAs for four 16-byte loads. Threads are 16 frames apart, so every 16 frames are
- * followed by 4 unused ones (skew) and eight threads' 16-byte loads use all 32 banks. Products are
- * summed in runs of 64 taps, the runs by sixteen, then those sums, to limit rounding. */
+ * Long masks (slide): tile and halo are in shared memory. A thread takes 16 outputs and 16 taps at
+ * a time: 256 FMAs for four 16-byte loads. Threads are 16 frames apart, so every 16 frames are
+ * followed by 4 unused ones (skew). Then eight threads' 16-byte loads use all 32 banks. To limit
+ * rounding, sums have three levels: products in runs of 64 taps, runs by sixteen, then these sums.
+ */
 #include "gpu/kernel_window.cuh"
 
 static constexpr int SLIDE_OUTPUTS = 16;
 static constexpr int SLIDE_SKEWED = 20;        /* floats that 16 frames take in shared memory */
-static constexpr int SLIDE_PAIRS = 2;          /* pairs of 16 taps summed in a row */
-static constexpr int SLIDE_RUNS = 16;          /* such sums added in a row */
-static constexpr unsigned SLIDE_THREADS = 256; /* more leave too few registers */
-static constexpr unsigned SLIDE_BLOCKS = 2;    /* on a multiprocessor, at least */
+static constexpr int SLIDE_PAIRS = 2;          /* pairs of 16 taps whose products are one sum */
+static constexpr int SLIDE_RUNS = 16;          /* runs that are added to one sum */
+static constexpr unsigned SLIDE_THREADS = 256; /* with more threads, each has too few registers */
+static constexpr unsigned SLIDE_BLOCKS = 2;    /* blocks on a multiprocessor, at least */
 static constexpr unsigned SLIDE_THREADS_SHORT = 128;
 static constexpr size_t SLIDE_TAPS_SHORT = 512;
 
@@ -29,8 +30,8 @@ __device__ __forceinline__ void load_frames(float (&frames)[SLIDE_OUTPUTS], cons
     }
 }
 
-/* sum[r] += taps [first, first + 16) on a window of 32 frames: `near` holds those of the outputs,
- * `far` the 16 before. LAST: stop at the next multiple of 4 taps. */
+/* sum[r] += taps [first, first + 16), applied to a window of 32 frames. `near`: the outputs' own
+ * frames. `far`: the 16 frames before them. LAST: stops at the next multiple of 4 taps. */
 template <bool LAST>
 __device__ __forceinline__ void add_taps(float (&sum)[SLIDE_OUTPUTS],
                                          const float (&near)[SLIDE_OUTPUTS],
@@ -63,7 +64,8 @@ __device__ __forceinline__ int skewed(int j)
     return j + j / SLIDE_OUTPUTS * (SLIDE_SKEWED - SLIDE_OUTPUTS);
 }
 
-/* shared[skewed(j)] = frame first + j, j = 0..count-1; count and the block even in 4s. */
+/* shared[skewed(j)] = frame first + j, for j = 0..count-1. `count` and the block size are
+ * multiples of 4. */
 __device__ __forceinline__ void load_tile(const kernel_job &job, float *shared, long long first,
                                           int count)
 {
@@ -141,7 +143,7 @@ static unsigned slide_threads(const struct kernel_job *job)
     unsigned threads = job->taps <= SLIDE_TAPS_SHORT ? SLIDE_THREADS_SHORT : SLIDE_THREADS;
     if (job->threads)
         threads = job->threads < SLIDE_THREADS ? job->threads : SLIDE_THREADS;
-    int most; /* of shared memory: some GPUs have too little for long masks */
+    int most; /* shared memory; some GPUs have too little for long masks */
     if (gpu_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &most) == cudaSuccess)
         while (threads > 32 && slide_bytes(threads, job->taps) > (size_t)most)
             threads /= 2;
@@ -150,7 +152,7 @@ static unsigned slide_threads(const struct kernel_job *job)
 
 /* ---- both ---- */
 
-/* NULL: the mask is long. */
+/* The kernels of the file with the right lengths. NULL: the mask is too long for them. */
 static const struct window_kernels *window_kernels_for(const struct kernel_job *job)
 {
     static const struct window_kernels *const files[] = {&window_kernels_84, &window_kernels_120,
@@ -168,7 +170,7 @@ static cudaError_t register_load(const struct kernel_job *job, cudaStream_t stre
         return window->load(job, stream);
     CUDA_TRY(cudaFuncSetAttribute(convolve_slide, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   (int)slide_bytes(slide_threads(job), job->taps)));
-    size_t after = (job->taps + 3) / 4 * 4 - job->taps; /* to a multiple of 4 taps */
+    size_t after = (job->taps + 3) / 4 * 4 - job->taps; /* zeros up to a multiple of 4 taps */
     return constant_mask_load_between(job->mask, 0, job->taps, after, stream);
 }
 

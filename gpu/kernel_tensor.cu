@@ -1,23 +1,25 @@
-/* Masks of 25 to 126 taps on tensor cores (compute capability 8.0), bound by the copy up to
- * about 70.
+/* Masks of 25 to 126 taps on tensor cores (compute capability 8.0). Up to about 70 taps, copying is
+ * the limit.
  *
  * Sixteen neighbouring outputs, c = 0..15, are a Toeplitz matrix of the mask times a window of the
- * input, T[c][p] = h[c + P - 16 - p], p = 0..P-1; eight windows, 16 frames apart, make the product
- * of matrices of one tile: 128 outputs. P is the least multiple of 16 from taps + 15 on.
+ * input, T[c][p] = h[c + P - 16 - p], p = 0..P-1. Eight windows, 16 frames apart, make the product
+ * of matrices of one tile: 128 outputs. P is the least multiple of 16 that is at least taps + 15.
  *
- * Each float is the sum of two of 16 bits, value = high + low / 2^11, after a power of two has
- * brought the largest of a chunk into [2^14, 2^15): 22 bits and a sign. The products high high,
- * high low and low high are summed; low low, at most 2^-22 of the product, is left out, and either
- * rounding is at most 2^-23: 2^-21, -126 dB, if every product of an output has the same sign and
- * the worst residual, and about -145 dB for noise. (Ootomo and Yokota, "Recovering single precision
- * accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance", 2022.) Tensor
- * cores cut their sums off instead of rounding them: at most two products of matrices are added
- * there, the rest by FADD (all of 257 taps there: -115 dB with DC).
+ * Each float becomes the sum of two 16-bit floats, value = high + low / 2^11, after a power of two
+ * has brought the largest value of a chunk into [2^14, 2^15). This keeps 22 bits and a sign. The
+ * products high high, high low and low high are summed. The product low low, at most 2^-22 of the
+ * whole, is left out. Either rounding is at most 2^-23. In the worst case, with all products of one
+ * sign and the worst residual, the error is 2^-21, -126 dB. For noise it is about -145 dB. (Ootomo
+ * and Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing the FP32
+ * theoretical peak performance", 2022.) Tensor cores truncate their sums instead of rounding them.
+ * So at most two products of matrices are added there, the rest by FADD. (With all of 257 taps
+ * added there, the error is -115 dB with DC.)
  *
- * Warps do not wait for each other: each loops over chunks of four tiles, and has the next chunk
- * copied while it computes. What a thread holds of both matrices may be any permutation of the
- * inner index that is the same in both, so a thread takes four neighbouring frames by one 8-byte
- * load, and rows are assigned so that two of its outputs are neighbours. */
+ * Warps do not wait for each other. Each loops over chunks of four tiles, and has the next chunk
+ * copied while it computes. The inner index may be permuted if both matrices have the same
+ * permutation. So a thread takes four neighbouring frames by one 8-byte load, and rows are assigned
+ * so that two of its outputs are neighbours.
+ */
 #include "gpu/kernel_device.cuh"
 
 extern "C" {
@@ -28,25 +30,26 @@ extern "C" {
 #include <cuda_fp16.h>
 #include <stdlib.h>
 
-static constexpr size_t TENSOR_TAPS_MOST = 112; /* from 97 on the transform is faster, on an H200 */
-static constexpr int STEPS_MOST = 9;            /* of 16 frames of a window */
-static constexpr int TILE_FRAMES = 128;         /* outputs of one product of matrices */
-static constexpr int CHUNK_TILES = 4;           /* with one power of two */
-static constexpr int SIDE_BY_SIDE = 2;          /* tiles that use a fragment of the mask in turn */
-static constexpr int SUMMED_THERE = 2;          /* products that a tensor core adds */
-static constexpr unsigned TENSOR_THREADS = 256; /* at most, */
-static constexpr unsigned TENSOR_BLOCKS = 2;    /* and so many of those on a multiprocessor */
+/* from 97 taps on, the transform is faster on an H200 */
+static constexpr size_t TENSOR_TAPS_MOST = 112;
+static constexpr int STEPS_MOST = 9;    /* the most steps, of 16 frames each, of a window */
+static constexpr int TILE_FRAMES = 128; /* outputs of one product of matrices */
+static constexpr int CHUNK_TILES = 4;   /* tiles of a chunk, which has one power of two */
+static constexpr int SIDE_BY_SIDE = 2;  /* tiles that use a loaded fragment of the mask in turn */
+static constexpr int SUMMED_THERE = 2;  /* products of matrices that a tensor core adds */
+static constexpr unsigned TENSOR_THREADS = 256; /* threads of a block, at most */
+static constexpr unsigned TENSOR_BLOCKS = 2;    /* such blocks on a multiprocessor */
 static constexpr float LOW_SCALE = 2048;        /* 2^11: the bits of a high part */
-static constexpr int FORM_HEAD = 4;             /* floats: the inverse scale; the rest aligns */
-static constexpr int STEP_FLOATS = 2 * 32 * 4;  /* of a step: high and low, 16 bytes a lane */
-static constexpr int LINE_FOURS = 8;            /* 128 bytes */
+static constexpr int FORM_HEAD = 4;             /* floats; the inverse scale, then padding */
+static constexpr int STEP_FLOATS = 2 * 32 * 4; /* floats of a step: high and low, 16 bytes a lane */
+static constexpr int LINE_FOURS = 8;           /* fours in a cache line of 128 bytes */
 static constexpr unsigned ALL_LANES = 0xFFFFFFFF;
 
 struct tensor_plan {
     size_t taps;
 };
 
-/* Zero taps before the mask, so that windows begin at 16 bytes. */
+/* Number of zero taps to put before the mask, so that windows begin at multiples of 16 bytes. */
 static inline __host__ __device__ size_t tensor_shift(size_t origin)
 {
     return (4 - origin % 4) % 4;
@@ -57,7 +60,7 @@ static inline __host__ __device__ int steps_for(size_t taps, size_t shift)
     return (int)((taps + shift + 15 + 15) / 16);
 }
 
-/* Where the mask of a shift stands in the form, which has those of all four. */
+/* Where the mask with this shift lies in the form, which has all four shifts. */
 static inline __host__ __device__ size_t form_offset(size_t taps, size_t shift)
 {
     size_t offset = FORM_HEAD;
@@ -68,7 +71,7 @@ static inline __host__ __device__ size_t form_offset(size_t taps, size_t shift)
 
 /* ---- numbers of 16 bits ---- */
 
-/* The power of two that brings `most` into [2^14, 2^15), as far as floats have it. */
+/* The power of two that brings `most` into [2^14, 2^15), within the range of floats. */
 __device__ __forceinline__ float scale_for(float most)
 {
     int exponent = __float_as_int(most) >> 23 & 255;
@@ -81,7 +84,7 @@ __device__ __forceinline__ unsigned pack(float a, float b)
     return *reinterpret_cast<unsigned *>(&both);
 }
 
-/* Both high parts, and what they leave of a and b. */
+/* Returns the high parts of a and b. *low: their low parts. */
 __device__ __forceinline__ unsigned split(float a, float b, unsigned *low)
 {
     unsigned high = pack(a, b);
@@ -97,9 +100,9 @@ __device__ __forceinline__ float most_of(float4 four)
 
 /* ---- the mask's form ---- */
 
-/* A block writes one step of one shift: thread 32 r + lane its fragment's register r. Registers 0
- * and 2 have rows 2 (lane / 4), 1 and 3 those after; 0 and 1 frames 4 (lane % 4) and the next, 2
- * and 3 the two behind. */
+/* Each block writes one step of one shift. Thread 32 r + lane writes register r of its lane's
+ * fragment. Registers 0 and 2 have row 2 (lane / 4), 1 and 3 the next row. Registers 0 and 1 have
+ * frames 4 (lane % 4) and the next one, 2 and 3 the two after them. */
 __global__ void tensor_form(const float *taps, int count, float *form)
 {
     int shift = (int)blockIdx.y, step = (int)blockIdx.x, steps = steps_for((size_t)count, shift);
@@ -124,7 +127,7 @@ __global__ void tensor_form(const float *taps, int count, float *form)
 
 /* ---- convolution ---- */
 
-/* What instructions need that older GPUs lack stands in these three. */
+/* Only these three functions use instructions that older GPUs lack. */
 #if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 800
 __device__ __forceinline__ void multiply(float (&sum)[4], const uint4 &mask, uint2 window)
 {
@@ -163,26 +166,27 @@ template <int STEPS> struct chunk {
     static constexpr int FRAMES = CHUNK_TILES * TILE_FRAMES;
     static constexpr int HISTORY = 16 * STEPS - 16;
     static constexpr int FOURS = (FRAMES + HISTORY) / 4;
-    static constexpr int EACH = (FOURS + 31) / 32;    /* fours of a lane */
-    static constexpr int LOADED = FOURS + LINE_FOURS; /* from a line's begin */
+    static constexpr int EACH = (FOURS + 31) / 32;    /* fours that a lane copies */
+    static constexpr int LOADED = FOURS + LINE_FOURS; /* fours from the begin of a cache line on */
     static constexpr size_t BYTES =
-        (LOADED + FOURS) * sizeof(float4); /* of a warp: frames, and halves */
+        (LOADED + FOURS) * sizeof(float4); /* bytes of a warp: frames, then high and low halves */
 };
 
-/* The first frame that the outputs from `base` on need, a multiple of 4. */
+/* The first frame that the outputs from `base` on need. A multiple of 4. */
 template <int STEPS>
 __device__ __forceinline__ long long first_of(const kernel_job &job, long long base)
 {
     return base + (long long)(job.origin + tensor_shift(job.origin)) - chunk<STEPS>::HISTORY;
 }
 
-/* The fours before it in its line of the cache: copies that straddle lines take longer. */
+/* The fours before frame `first` in its cache line. They are copied, too, since copies that
+ * straddle lines take longer. */
 __device__ __forceinline__ int fours_before(long long first)
 {
     return (int)(first / 4) & (LINE_FOURS - 1);
 }
 
-/* The input of the chunk whose outputs begin at `base`. */
+/* Copies the input of the chunk whose outputs begin at `base`. */
 template <int STEPS>
 __device__ __forceinline__ void fetch(const kernel_job &job, float4 *raw, long long base, int lane)
 {
@@ -202,7 +206,8 @@ __device__ __forceinline__ void fetch(const kernel_job &job, float4 *raw, long l
     }
 }
 
-/* The chunk in numbers of 16 bits. Returns the inverse of its power of two; `raw` is free then. */
+/* Converts the chunk to 16-bit numbers. Returns the inverse of its power of two. `raw` is free
+ * afterwards. */
 template <int STEPS>
 __device__ __forceinline__ float convert(const float4 *raw, uint2 *high, uint2 *low, int lane)
 {
@@ -244,13 +249,14 @@ __device__ __forceinline__ void put_two(const kernel_job &job, bool whole, long 
         put(job, i + 1, b);
 }
 
-/* SIDE_BY_SIDE tiles, whose windows begin at `high` and `low`, to outputs from `i` on. */
+/* Computes SIDE_BY_SIDE tiles, whose windows begin at `high` and `low`, into outputs from `i` on.
+ */
 template <int STEPS>
 __device__ __forceinline__ void convolve_tiles(const kernel_job &job, const uint4 (&mask)[STEPS][2],
                                                const uint2 *high, const uint2 *low, float back,
                                                bool whole, long long i)
 {
-    constexpr int TILE_PAIRS = TILE_FRAMES / 4; /* of uint2 */
+    constexpr int TILE_PAIRS = TILE_FRAMES / 4; /* pairs of 16-bit numbers (uint2) of a tile */
     float total[SIDE_BY_SIDE][4] = {}, cross[SIDE_BY_SIDE][4] = {}, sum[SIDE_BY_SIDE][4];
 #pragma unroll
     for (int s = 0; s < STEPS; s++) {
@@ -270,7 +276,7 @@ __device__ __forceinline__ void convolve_tiles(const kernel_job &job, const uint
     }
 #pragma unroll
     for (int tile = 0; tile < SIDE_BY_SIDE; tile++) {
-        float y[4]; /* rows r and r, r + 1 and r + 1; windows w, w + 1 */
+        float y[4]; /* rows r, r, r + 1, r + 1; windows w, w + 1, w, w + 1 */
 #pragma unroll
         for (int q = 0; q < 4; q++)
             y[q] = (total[tile][q] + cross[tile][q] * (1 / LOW_SCALE)) * back;
@@ -342,7 +348,7 @@ static cudaError_t launch_steps(const struct kernel_job *job, cudaStream_t strea
 
 /* ---- the kernel ---- */
 
-/* By what the code was compiled for: a GPU of today runs code made for older ones. */
+/* Decided by what the code was compiled for, since a newer GPU may run code made for older ones. */
 static bool tensor_is_usable(void)
 {
     struct cudaFuncAttributes attributes;

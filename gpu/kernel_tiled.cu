@@ -1,4 +1,4 @@
-/* A block loads its tile and the halo cells on both sides into shared memory once; every thread
+/* A block loads its tile and the halo cells on both sides into shared memory once. Every thread
  * reads its window there. Mask in constant memory. */
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel_device.cuh"
@@ -8,7 +8,7 @@ __global__ void convolve_tiled(kernel_job job)
     extern __shared__ float tile[];
     long long base = (long long)blockIdx.x * blockDim.x;
     int taps = (int)job.taps;
-    /* tile[j] is frame base + origin - (taps - 1) + j: it includes taps - 1 halo cells. */
+    /* tile[j] is frame base + origin - (taps - 1) + j. The tile includes taps - 1 halo cells. */
     long long first = base + (long long)job.origin - (taps - 1);
     for (int j = (int)threadIdx.x; j < (int)blockDim.x + taps - 1; j += (int)blockDim.x)
         tile[j] = ghost(job.in, first + j, (long long)job.frames_in, job.boundary);
@@ -34,7 +34,7 @@ static size_t tile_bytes(const struct kernel_job *job)
 
 static cudaError_t tiled_load(const struct kernel_job *job, cudaStream_t stream)
 {
-    /* More than 48 KB must be requested. */
+    /* A kernel must ask for more than 48 KB. */
     CUDA_TRY(cudaFuncSetAttribute(convolve_tiled, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   (int)tile_bytes(job)));
     return load_constant_mask(job, stream);

@@ -1,31 +1,33 @@
-/* Short masks of the kernel "register": a thread's whole window is in registers, loaded by 16-byte
- * loads through the L1 cache; the loop over taps is unrolled for each length. No shared memory, no
+/* Short masks of the kernel "register". A thread's whole window is in registers, loaded by 16-byte
+ * loads through the L1 cache. The loop over taps is unrolled for each length. No shared memory, no
  * barrier.
  *
- * The 37 lengths take long to compile and are spread over files, kernel_register_N.cu, to be
- * compiled in parallel. Each file has its own bank of constant memory. */
+ * The 37 lengths take long to compile. So they are divided among files, kernel_register_N.cu, which
+ * can be compiled in parallel. Each file has its own bank of constant memory.
+ */
 #ifndef HALO_GPU_KERNEL_WINDOW_CUH
 #define HALO_GPU_KERNEL_WINDOW_CUH
 
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel_device.cuh"
 
-static constexpr int WINDOW_TAPS_FINE = 132;  /* a kernel for every 4 taps, above for every 16 */
+/* up to here a kernel for every 4 taps, above for every 16 */
+static constexpr int WINDOW_TAPS_FINE = 132;
 static constexpr int WINDOW_TAPS_NARROW = 36; /* up to here 4 outputs per thread, above 8 */
-static constexpr int WINDOW_RUN = 64;         /* taps summed in a row */
+static constexpr int WINDOW_RUN = 64;         /* taps whose products are one sum */
 static constexpr unsigned WINDOW_THREADS = 256;
 
 /* The lengths of one file. */
 struct window_kernels {
-    size_t taps_most; /* as window_taps has them */
+    size_t taps_most; /* the longest mask, as window_taps() counts taps */
     cudaError_t (*load)(const struct kernel_job *job, cudaStream_t stream);
     void (*launch)(const struct kernel_job *job, cudaStream_t stream);
 };
 
 extern const struct window_kernels window_kernels_84, window_kernels_120, window_kernels_196;
 
-/* Zero taps to put before the mask, so that the window is 16-byte aligned: origin + shift is a
- * multiple of 4. */
+/* Number of zero taps to put before the mask. With them origin + shift is a multiple of 4, so that
+ * the window is 16-byte aligned. */
 static inline size_t window_shift(const struct kernel_job *job)
 {
     return (4 - job->origin % 4) % 4;
@@ -90,7 +92,7 @@ __global__ void __launch_bounds__(WINDOW_THREADS) convolve_window(kernel_job job
         put_four(job, i + r, make_float4(total[r], total[r + 1], total[r + 2], total[r + 3]));
 }
 
-/* Launch the kernel of the right length, from LEAST to TAPS. */
+/* Launches the kernel of the right length, from LEAST to TAPS. */
 template <int TAPS, int LEAST>
 static void launch_window(const struct kernel_job *job, cudaStream_t stream)
 {

@@ -8,9 +8,10 @@
 #include <string.h>
 
 enum {
-    SHARED_BYTES = 1 << 20, /* of a block's inputs: below, waking a thread costs more */
+    /* bytes of a block's inputs; for fewer, waking a thread costs more than it saves */
+    SHARED_BYTES = 1 << 20,
     PIECE_BYTES = 1 << 17,
-    THREADS_MOST = 3, /* they reach the memory's bandwidth */
+    THREADS_MOST = 3, /* so many threads reach the memory's bandwidth */
 };
 
 enum status live_copies_create(struct gpu_live *live)
@@ -19,7 +20,7 @@ enum status live_copies_create(struct gpu_live *live)
     const struct live_graph_state *state = &graph->state;
     size_t most = state->inputs > state->outputs ? state->inputs : state->outputs;
     size_t bytes = state->stride * sizeof(float);
-    /* The step copies too, besides them. */
+    /* Threads besides the step, which copies, too. */
     size_t threads = live->shape.workers ? workers_count(live->shape.workers) - 1 : 0;
     graph->copies.each = PIECE_BYTES / bytes ? PIECE_BYTES / bytes : 1;
     graph->copies.done = calloc(most / graph->copies.each + 1, sizeof *graph->copies.done);
@@ -36,7 +37,7 @@ void live_copies_destroy(struct gpu_live *live)
     free(live->graph.copies.done);
 }
 
-/* The channels [first, last) of a piece; false: there is no such piece. */
+/* The channels [first, last) of a piece. False: there is no such piece. */
 HALO_REALTIME static bool piece_of(const struct live_copies *copies, size_t piece, size_t channels,
                                    size_t *first, size_t *last)
 {
@@ -66,7 +67,7 @@ HALO_REALTIME static void note_copied(struct live_copies *copies, size_t piece)
 
 /* ---- inputs ---- */
 
-/* The next piece that nobody has taken. False: there is none. */
+/* Copies the next piece that no thread has taken. False: there is none. */
 HALO_REALTIME static bool copy_piece_in(struct gpu_live *live)
 {
     struct gpu_live_graph *graph = &live->graph;
@@ -106,7 +107,7 @@ HALO_REALTIME cudaError_t live_copy_in(struct gpu_live *live, const float *const
     begin(live, help_in);
     while (count < live->graph.state.inputs) {
         if (!copy_piece_in(live))
-            realtime_pause(); /* others are at the last ones */
+            realtime_pause(); /* other threads copy the last pieces */
         size_t before = count;
         count = channels_in(live, &ready);
         if (count > before && error == cudaSuccess)
@@ -124,7 +125,7 @@ HALO_REALTIME static bool is_answered(const struct gpu_live *live, size_t flag)
     return flags[flag] == live->number;
 }
 
-/* Flags of the answers to the channels before `channel`. */
+/* Number of flags of the answers for the channels before `channel`. */
 HALO_REALTIME static size_t flags_before(const struct live_graph_state *state, size_t channel)
 {
     return (channel * state->items * state->team + LIVE_PIECE - 1) / LIVE_PIECE;
@@ -135,14 +136,14 @@ HALO_REALTIME static void copy_out(struct gpu_live *live, size_t first, size_t l
     const struct gpu_live_graph *graph = &live->graph;
     const struct live_graph_state *state = &graph->state;
     const struct live_copies *copies = &graph->copies;
-    atomic_thread_fence(memory_order_acquire); /* after the flags */
+    atomic_thread_fence(memory_order_acquire); /* no read of the outputs comes before the flags' */
     for (size_t v = 0; v < LIVE_SLOTS && copies->slots; v++)
         for (size_t o = first; o < last && copies->wanted[v]; o++)
             memcpy(copies->slots[v].out[o], graph->out + (v * state->outputs + o) * state->stride,
                    state->block * sizeof(float));
 }
 
-/* Pieces are awaited until the step has given up; it watches the time and the device. */
+/* Copies pieces until the step has given up. The step watches the time and the device. */
 HALO_REALTIME static void help_out(void *context)
 {
     struct gpu_live *live = context;
@@ -167,7 +168,7 @@ HALO_REALTIME static void help_out(void *context)
     }
 }
 
-/* The step's own pieces. */
+/* Copies pieces on the step's thread. */
 HALO_REALTIME static cudaError_t take_pieces(struct gpu_live *live, int64_t until, bool *in_time)
 {
     const struct live_graph_state *state = &live->graph.state;
@@ -189,7 +190,7 @@ HALO_REALTIME static cudaError_t take_pieces(struct gpu_live *live, int64_t unti
     return cudaSuccess;
 }
 
-/* The others'. */
+/* Waits for the pieces of the other threads. */
 HALO_REALTIME static cudaError_t await_pieces(struct gpu_live *live, int64_t until, bool *in_time)
 {
     const struct live_copies *copies = &live->graph.copies;

@@ -1,5 +1,5 @@
-/* A part of the live kernel: its state, and memory that other threads or the host write; what
- * another thread block may have written is read past the L1 cache. */
+/* A part of the live kernel: its state, and access to memory that other threads or the host write.
+ * Values that another thread block may have written are read past the L1 cache. */
 #ifndef HALO_GPU_LIVE_DEVICE_CUH
 #define HALO_GPU_LIVE_DEVICE_CUH
 
@@ -43,7 +43,8 @@ __device__ __forceinline__ void publish(unsigned *flag, unsigned number)
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(number) : "memory");
 }
 
-/* One thread waits for the whole block; numbers may wrap. */
+/* Waits until the flag has reached `number`. One thread waits for the whole thread block. Numbers
+ * may wrap. */
 __device__ __forceinline__ void await_flag(const unsigned *flag, unsigned number)
 {
     if (threadIdx.x == 0) {
@@ -60,7 +61,7 @@ __device__ __forceinline__ void await_flag(const unsigned *flag, unsigned number
 
 /* ---- sums ---- */
 
-/* sum += added, with what its roundings lost (Kahan 1965). */
+/* sum += added. `lost` keeps what rounding loses (Kahan 1965). */
 __device__ __forceinline__ void add_run(float &sum, float &lost, float added)
 {
     added -= lost;
@@ -72,7 +73,7 @@ __device__ __forceinline__ void add_run(float &sum, float &lost, float added)
 /* ---- the state of a thread block ---- */
 
 struct live_slot {
-    unsigned code; /* of the current mask; 0: silent */
+    unsigned code; /* code of the current mask; 0: silent */
     bool fresh;
     live_mask mask;
 };
@@ -84,14 +85,14 @@ __device__ __forceinline__ live_path path_of(const live_mask &mask, unsigned p)
     return path;
 }
 
-/* Shared memory; sizes in floats, or double2. */
+/* A thread block's shared memory. */
 struct live_scratch {
-    double2 *fft; /* bins; before that, rows of products */
-    float *mine;  /* 2 block: previous and current block of this thread block's only input */
-    float *other; /* 2 block: the same of another input */
-    float *head;  /* block */
-    float *sum;   /* block: the answer */
-    float *lost;  /* block: what its roundings lost */
+    double2 *fft; /* bins double2; before that, rows of products */
+    float *mine;  /* 2 block floats: previous and current block of this thread block's only input */
+    float *other; /* 2 block floats: previous and current block of another input */
+    float *head;  /* block floats */
+    float *sum;   /* block floats: the answer */
+    float *lost;  /* block floats: what rounding lost in `sum` */
 };
 
 __host__ __device__ __forceinline__ size_t fft_bytes(const live_state &s)
@@ -117,7 +118,7 @@ static size_t scratch_bytes(const live_state &s)
     return fft_bytes(s) + 7 * s.block * sizeof(float);
 }
 
-/* One role per thread block: its input stays in shared memory. */
+/* Whether each thread block has only one role. Then its input stays in shared memory. */
 __device__ __forceinline__ bool is_single(const live_state &s)
 {
     return s.roles <= gridDim.x;

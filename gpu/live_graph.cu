@@ -6,9 +6,9 @@ extern "C" {
 #include "gpu/live_graph_kernels.h"
 }
 
-static constexpr unsigned SUM_RUN = 16; /* products per plain sum */
+static constexpr unsigned SUM_RUN = 16; /* products that are summed without compensation */
 
-/* sum += added, with what its roundings lost (Kahan 1965). */
+/* sum += added. `lost` keeps what rounding loses (Kahan 1965). */
 __device__ __forceinline__ void add_run(float &sum, float &lost, float added)
 {
     added -= lost;
@@ -45,13 +45,13 @@ static inline cudaError_t live_launch_kernel(const void *kernel, unsigned blocks
     return cudaLaunchKernel(kernel, dim3(blocks), dim3(threads), arguments, shared, stream);
 }
 
-/* ---- tiles of points that the kernels transform, a thread block each ---- */
+/* ---- tiles of points, each transformed by one thread block ---- */
 
 static constexpr unsigned LOADS = 4; /* points that a thread loads before it stores */
 
 static_assert(LIVE_TILE % (LOADS * TILE_THREADS) == 0, "all threads load as many");
 
-/* The tiles of one level: [0, count) of some unit, units per tile. */
+/* Number of tiles for `count` transforms of a level. */
 __device__ __forceinline__ unsigned tiles_of(const live_graph_state &s, const live_level &level,
                                              unsigned count)
 {
@@ -64,19 +64,19 @@ static inline size_t tile_bytes(unsigned points)
     return points * sizeof(double2);
 }
 
-/* Allow a kernel the tiles of so many bins. */
+/* Allows a kernel the shared memory of tiles of so many bins. */
 static inline cudaError_t allow_tiles(const void *kernel, unsigned bins_most)
 {
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                 (int)tile_bytes(bins_most));
 }
 
-/* The transforms of a live graph that go forward: spectra of the inputs, a share in each block, and
- * those of a new mask. */
+/* A live graph's forward transforms: spectra of the inputs, a share in each block, and spectra of a
+ * new mask. */
 
 /* ---- inputs ---- */
 
-/* Two samples of an input's last two partitions. */
+/* Two neighbouring samples of an input's last two partitions, as one point. */
 __device__ __forceinline__ float2 input_point(const live_graph_state &s, const live_level &level,
                                               unsigned input, unsigned job, unsigned i)
 {
@@ -96,7 +96,7 @@ __device__ void transform_inputs(const live_graph_state &s, unsigned l, unsigned
     const live_level &level = s.ladder.levels[l];
     unsigned job = live_job_in(&level, number), mask = level.bins - 1;
     unsigned first = share.first + tile * (s.tile >> level.bins_log2);
-    __syncthreads(); /* the tile before is written */
+    __syncthreads(); /* the previous tile has been written */
     for (unsigned base = threadIdx.x; base < s.tile; base += LOADS * TILE_THREADS) {
         float2 x[LOADS];
 #pragma unroll
@@ -191,18 +191,18 @@ cudaError_t live_graph_transform(const live_graph_state *state, unsigned l, cons
                               TILE_THREADS, tile_bytes(state->tile), arguments, stream);
 }
 
-/* The first kernel of a live graph: the answer to a block, from its first taps and what is due
- * from the blocks before. */
+/* The first kernel of a live graph. It answers a block, from the masks' first taps and from results
+ * that are due from earlier blocks. */
 
 static constexpr unsigned PIECES_AT_ONCE = 8; /* thread blocks per processor that answer */
 
-/* What a warp works on. */
+/* A warp's working memory. */
 struct answer_scratch {
     float taps[LIVE_SPAN];
     float window[2 * LIVE_SPAN];
 };
 
-/* Taps from `tap` on, and the samples that they meet from frame `frame` on. */
+/* Loads taps from `tap` on, and the samples that they meet from frame `frame` on. */
 __device__ __forceinline__ void load_span(const live_graph_state &s, const live_graph_mask *mask,
                                           live_path path, unsigned number, unsigned frame,
                                           unsigned tap, answer_scratch &r)
@@ -225,7 +225,7 @@ __device__ __forceinline__ void load_span(const live_graph_state &s, const live_
     __syncwarp();
 }
 
-/* Four frames per lane; a window of eight samples slides along the taps. */
+/* Adds a span of taps, four frames per lane. A window of eight samples slides along the taps. */
 __device__ __forceinline__ void add_span(const answer_scratch &r, unsigned taps, float4 &sum,
                                          float4 &lost)
 {
@@ -248,7 +248,7 @@ __device__ __forceinline__ void add_span(const answer_scratch &r, unsigned taps,
     }
 }
 
-/* What is due from the jobs before. */
+/* Adds the results that are due from earlier jobs. */
 __device__ __forceinline__ void add_due(const live_graph_state &s, const live_graph_mask *mask,
                                         unsigned slot, unsigned output, unsigned number,
                                         unsigned frame, float4 &sum, float4 &lost)
@@ -268,7 +268,8 @@ __device__ __forceinline__ void add_due(const live_graph_state &s, const live_gr
     }
 }
 
-/* The sums of a team's warps, in its first one. All of the thread block's warps are the team. */
+/* Adds the sums of a team's warps, in the first warp. The team is all of the thread block's warps.
+ */
 __device__ __forceinline__ void add_team(answer_scratch *scratch, unsigned part, float4 &sum,
                                          float4 &lost)
 {
@@ -281,7 +282,7 @@ __device__ __forceinline__ void add_team(answer_scratch *scratch, unsigned part,
     __syncthreads();
 }
 
-/* Spans of taps of all paths are dealt out to the warps of a team. */
+/* Answers an item. The spans of taps of all paths are divided among the warps of a team. */
 __device__ __forceinline__ void answer_item(const live_graph_state &s, const live_header &header,
                                             unsigned slot, unsigned item, unsigned part,
                                             answer_scratch *scratch)
@@ -306,12 +307,13 @@ __device__ __forceinline__ void answer_item(const live_graph_state &s, const liv
     if (s.team > 1)
         add_team(scratch, part, sum, lost);
     float *to = s.out + ((size_t)slot * s.outputs + output) * s.stride + frame;
-    if (frame < s.block && part == 0) /* the stride is a multiple of 4 */
+    /* the stride is a multiple of 4, so whole fours can be stored */
+    if (frame < s.block && part == 0)
         *reinterpret_cast<float4 *>(to) = sum;
 }
 
-/* The block joins the inputs' recent samples: before any flag, since the host may write the next
- * one after the last. */
+/* Adds the block to the inputs' recent samples. This comes before any flag is set, since after the
+ * last flag the host may write the next block. */
 __device__ __forceinline__ void keep_inputs(const live_graph_state &s, unsigned number)
 {
     size_t count = (size_t)s.inputs * s.block, step = (size_t)gridDim.x * blockDim.x;
@@ -357,20 +359,21 @@ static cudaError_t live_answer_launch(const live_graph_state *state, cudaStream_
                               arguments, stream);
 }
 
-/* The last kernels of a live graph: products of spectra, and their transforms back, a share of the
- * outputs in each block. */
+/* The last kernels of a live graph. They compute products of spectra and transform them back, a
+ * share of the outputs in each block. */
 
-static constexpr unsigned PRODUCT_THREADS = 32 * LIVE_PRODUCT_TEAM; /* of a thread block */
+static constexpr unsigned PRODUCT_THREADS = 32 * LIVE_PRODUCT_TEAM; /* threads of a thread block */
 static constexpr unsigned PRODUCTS_AT_ONCE = 4; /* thread blocks per processor that add products */
 
 /* The work on one level's results for one slot. */
 struct result_work {
-    const live_graph_mask *mask; /* NULL: none */
+    const live_graph_mask *mask; /* NULL: nothing to do */
     live_span outputs;
     unsigned job;
 };
 
-/* past: the job before, of which a new mask has missed all; what it has missed is due now. */
+/* past: work on the previous job, for a mask that is new to its slot. The mask has missed all of
+ * that job, whose results are due now. */
 __device__ __forceinline__ result_work work_of(const live_graph_state &s, const live_header &header,
                                                unsigned l, unsigned slot, bool past)
 {
@@ -386,7 +389,8 @@ __device__ __forceinline__ result_work work_of(const live_graph_state &s, const 
     return work;
 }
 
-/* Two bins at a time; bin 0 holds two real bins, which do not mix. */
+/* Adds the product of two bins at a time. `real`: the first of them holds two real bins, which do
+ * not mix. */
 __device__ __forceinline__ void add_product(float4 &sum, float4 x, float4 h, bool real)
 {
     sum.x += real ? x.x * h.x : x.x * h.x - x.y * h.y;
@@ -395,8 +399,8 @@ __device__ __forceinline__ void add_product(float4 &sum, float4 x, float4 h, boo
     sum.w += x.z * h.w + x.w * h.z;
 }
 
-/* Partitions [p, end) of a path. A plain sum of hundreds loses up to 6 dB more than is allowed
- * where they are in phase. */
+/* Adds partitions [p, end) of a path. If hundreds of products are in phase, a plain sum loses up to
+ * 6 dB more than is allowed. */
 __device__ __forceinline__ void add_products(const live_graph_state &s, unsigned l,
                                              const result_work &work, live_path path, unsigned pair,
                                              unsigned p, unsigned end, float4 &sum, float4 &lost)
@@ -418,7 +422,8 @@ __device__ __forceinline__ void add_products(const live_graph_state &s, unsigned
     add_run(sum, lost, run);
 }
 
-/* Two bins of an output: of the runs of products of all paths, each warp of a team takes some. */
+/* Adds two bins of an output. The products of all paths are divided into runs, which the warps of a
+ * team share. */
 __device__ __forceinline__ void add_paths(const live_graph_state &s, unsigned l,
                                           const result_work &work, unsigned output, unsigned pair,
                                           unsigned part, float4 &sum, float4 &lost)
@@ -436,11 +441,11 @@ __device__ __forceinline__ void add_paths(const live_graph_state &s, unsigned l,
     }
 }
 
-/* The sums of a team's warps, in its first one. */
+/* Adds the sums of a team's warps, in the first warp. */
 __device__ __forceinline__ void add_product_team(const live_graph_state &s, float4 *sums,
                                                  float4 &sum, float4 &lost)
 {
-    __syncthreads(); /* the sums before are read */
+    __syncthreads(); /* the previous sums have been read */
     sums[threadIdx.x] = sum;
     __syncthreads();
     for (unsigned other = 1; other < s.product_team && threadIdx.x / 32 % s.product_team == 0;
@@ -448,7 +453,8 @@ __device__ __forceinline__ void add_product_team(const live_graph_state &s, floa
         add_run(sum, lost, sums[threadIdx.x + 32 * other]);
 }
 
-/* What a thread block adds at once: LIVE_PRODUCT_TEAM / s.product_team times 32 pairs of bins. */
+/* Computes the products of one group: 32 pairs of bins for each of LIVE_PRODUCT_TEAM /
+ * s.product_team teams. */
 __device__ __forceinline__ void make_products(const live_graph_state &s, unsigned l, unsigned slot,
                                               const result_work &work, size_t group, float4 *sums)
 {
@@ -472,7 +478,7 @@ __global__ void __launch_bounds__(PRODUCT_THREADS) live_products(live_graph_stat
     const live_header header = past ? *s.header : *s.kept;
     __shared__ float4 sums[PRODUCT_THREADS];
     const size_t each = PRODUCT_THREADS / s.product_team; /* pairs of bins */
-    size_t before = 0; /* groups of the levels and slots before; the long ones come first */
+    size_t before = 0; /* groups of the levels and slots before; long levels come first */
     for (unsigned l = s.ladder.count; l-- > 0;)
         for (unsigned v = 0; v < LIVE_SLOTS; v++) {
             result_work work = work_of(s, header, l, v, past);
@@ -496,7 +502,7 @@ __device__ void make_results(const live_graph_state &s, unsigned l, unsigned slo
     unsigned first = work.outputs.first + tile * (s.tile >> level.bins_log2);
     const float2 *sums =
         reinterpret_cast<const float2 *>(s.sums[l]) + ((size_t)slot * s.outputs << level.bins_log2);
-    __syncthreads(); /* the tile before is written */
+    __syncthreads(); /* the previous tile has been written */
     for (unsigned base = threadIdx.x; base < s.tile; base += LOADS * TILE_THREADS) {
         double2 x[LOADS];
 #pragma unroll
@@ -511,7 +517,7 @@ __device__ void make_results(const live_graph_state &s, unsigned l, unsigned slo
             points[placed(base + c * TILE_THREADS)] = x[c];
     }
     transform_back(s, points, level.bins_log2);
-    const unsigned from = 2 * level.bins - level.size; /* what does not wrap */
+    const unsigned from = 2 * level.bins - level.size; /* the samples from here on do not wrap */
     for (unsigned i = threadIdx.x; i < 2 * s.tile; i += TILE_THREADS) {
         unsigned output = first + (i >> (level.bins_log2 + 1)), at = i & (2 * level.bins - 1);
         size_t row = ((size_t)slot * 2 + (work.job & 1)) * s.outputs + output;
@@ -549,7 +555,7 @@ static cudaError_t live_results_load(unsigned bins_most)
     return cudaFuncGetAttributes(&attributes, (const void *)live_products);
 }
 
-/* `past`: of the job before, for masks that are new. */
+/* `past`: computes results of the previous job, for new masks. */
 static cudaError_t live_results_launch(const live_graph_state *state, bool past,
                                        cudaStream_t stream)
 {
@@ -560,7 +566,7 @@ static cudaError_t live_results_launch(const live_graph_state *state, bool past,
                               tile_bytes(state->tile), arguments, stream);
 }
 
-/* ---- a block, of all kernels in their order ---- */
+/* ---- a block: all kernels in their order ---- */
 
 cudaError_t live_graph_load(unsigned *bins_most)
 {

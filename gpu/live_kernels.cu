@@ -1,12 +1,12 @@
 /* The live convolver on the device: one kernel for all blocks of the stream. Thread block b has the
- * roles b, b + grid, ...: role r reads input r and writes output r. All thread blocks run at once
+ * roles b, b + grid, ... Role r reads input r and writes output r. All thread blocks run at once
  * and wait for each other by flags in device memory. */
 #include "gpu/live_spectra.cuh"
 
 /* ---- input ---- */
 
-/* Copy input `role`'s samples of block `number` to device memory and, if it is this thread block's
- * only one, to shared memory. Returns the header, the same for all threads. */
+/* Copies input `role`'s samples of block `number` to device memory and, if the thread block has
+ * only this input, to shared memory. Returns the header, which is the same for all threads. */
 __device__ uint4 receive(const live_state &s, const live_scratch &r, unsigned role, unsigned number)
 {
     __shared__ uint4 header;
@@ -14,7 +14,7 @@ __device__ uint4 receive(const live_state &s, const live_scratch &r, unsigned ro
     float *to = s.time + ((size_t)role * 2 + (number & 1)) * s.block;
     unsigned count = role < s.inputs ? s.packets + 1 : 1;
     bool single = is_single(s);
-    __syncthreads(); /* shared memory and the header are free */
+    __syncthreads(); /* shared memory and the last header are no longer used */
     for (unsigned q = threadIdx.x; q < count; q += LIVE_THREADS) {
         uint4 packet = await_packet(from + q, number);
         if (q == 0) {
@@ -35,7 +35,7 @@ __device__ uint4 receive(const live_state &s, const live_scratch &r, unsigned ro
     return header;
 }
 
-/* All inputs of this thread block are in device memory. */
+/* Publishes that all inputs of this thread block are in device memory. */
 __device__ void publish_inputs(const live_state &s, unsigned number)
 {
     for (unsigned role = blockIdx.x; role < s.inputs; role += gridDim.x)
@@ -63,11 +63,11 @@ __device__ void update_slot(const live_state &s, live_slot &v, unsigned code, bo
 
 /* ---- output ---- */
 
-/* What can be loaded before the block arrives. */
+/* Data that can be loaded before the block arrives. */
 struct readied {
-    unsigned code; /* of the slot; 0: nothing is ready */
+    unsigned code; /* code of the slot; 0: nothing was loaded */
     unsigned first, last;
-    live_path path; /* the first one; its head and its tail are in shared memory */
+    live_path path; /* first path of the output; its head and its tail are in shared memory */
 };
 
 __device__ __forceinline__ void load_head(const live_state &s, const live_scratch &r,
@@ -88,7 +88,7 @@ __device__ __forceinline__ void load_tail(const live_state &s, const live_scratc
     }
 }
 
-/* For the next block, if one slot is active and this thread block has one output. */
+/* Loads data for the next block, if one slot is active and this thread block has one output. */
 __device__ readied make_ready(const live_state &s, const live_scratch &r,
                               const live_slot (&slots)[LIVE_SLOTS])
 {
@@ -111,7 +111,7 @@ __device__ readied make_ready(const live_state &s, const live_scratch &r,
     return ready;
 }
 
-/* sum[i] += the head of one path; the lanes of a group share an output's taps. */
+/* sum[i] += the head of one path. The lanes of a group share an output's taps. */
 __device__ void add_head(const live_state &s, const live_scratch &r, const live_mask &mask,
                          live_path path, unsigned number, bool is_ready)
 {
@@ -177,7 +177,7 @@ __device__ void answer(const live_state &s, const live_scratch &r, const live_sl
 
 /* ---- the kernel ---- */
 
-/* One block of the stream; false if its header has LIVE_STOP. */
+/* Convolves one block of the stream. False: its header has LIVE_STOP. */
 __device__ bool run_block(const live_state &s, const live_scratch &r,
                           live_slot (&slots)[LIVE_SLOTS], unsigned number, readied &ready)
 {
@@ -201,10 +201,11 @@ __device__ bool run_block(const live_state &s, const live_scratch &r,
             if (slots[v].code)
                 answer(s, r, slots[v], v, o, number, ready);
     for (unsigned role = blockIdx.x; role < s.roles; role += gridDim.x)
-        if (role >= s.outputs && threadIdx.x == 0) /* only an acknowledgement */
+        if (role >= s.outputs && threadIdx.x == 0) /* a role without an output only acknowledges */
             store_packet(s.out + (size_t)LIVE_SLOTS * s.outputs * s.packets + role - s.outputs,
                          make_uint4(0, 0, 0, number));
-    if (!crossed) /* not waited for: fence after the answer */
+    /* no other thread block waits for the inputs, so the fence may come after the answer */
+    if (!crossed)
         publish_inputs(s, number);
     bool tails = s.depth > 0;
     for (unsigned i = blockIdx.x; i < s.inputs && tails; i += gridDim.x)
@@ -225,7 +226,7 @@ __global__ void __launch_bounds__(LIVE_THREADS, 1) live_kernel(live_state s)
         slots[v].code = 0;
     readied ready = {0, 0, 0, {0, 0}};
     unsigned number = s.counters[blockIdx.x];
-    if (is_single(s) && blockIdx.x < s.inputs) /* the last block is now the previous one */
+    if (is_single(s) && blockIdx.x < s.inputs) /* makes the last block the previous one */
         for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS)
             r.mine[i] = s.time[((size_t)blockIdx.x * 2 + (number & 1)) * s.block + i];
     while (run_block(s, r, slots, number + 1, ready)) {
@@ -236,7 +237,7 @@ __global__ void __launch_bounds__(LIVE_THREADS, 1) live_kernel(live_state s)
         s.counters[blockIdx.x] = number;
 }
 
-/* Allow all of the device's shared memory: the limit is common to all states. */
+/* Allows all of the device's shared memory, since all states share this limit. */
 static cudaError_t allow_shared(void)
 {
     int most;

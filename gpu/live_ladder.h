@@ -1,17 +1,19 @@
-/* How the masks of a live stream are cut into partitions that grow, and what is done in which
- * block: plain arithmetic, for the host and the device.
+/* How a live stream's masks are divided into partitions that grow, and which work belongs to which
+ * block. Plain arithmetic, for the host and the device.
  *
- * The first `block` taps are convolved as they are. Level after level follows, of partitions of
- * `period` blocks (Gardner 1995). With every `period` blocks a partition of the inputs is full.
- * In the blocks of the next period the inputs are transformed, a share in each; in those of the
- * period after it the products of the outputs are added and transformed back, a share of the
- * outputs in each; in the third one the results are due. So a level begins at tap 3 size - block,
- * and all blocks have the same work: with transforms and products in one period, the long levels
- * would save a tenth of the products, and some blocks had three times another's work. The level of
- * single blocks transforms and multiplies in the same block, and begins at tap `block`.
+ * The first `block` taps are convolved directly. Then follow levels, each with partitions of
+ * `period` blocks (Gardner 1995). After every `period` blocks a partition of the inputs is full.
+ * Each of the next three periods has a part of its work:
+ *   1. the inputs are transformed, a share in each block;
+ *   2. the products are added and transformed back, a share of the outputs in each block;
+ *   3. the results are due.
+ * So a level begins at tap 3 size - block, and all blocks have the same work. If transforms and
+ * products were in one period, the long levels would save a tenth of the products, but some blocks
+ * would have three times the work of others. The level of single blocks transforms and multiplies
+ * in the same block, and begins at tap `block`.
  *
- * Blocks are counted from 1, and numbers may wrap: periods, depths and windows are powers of two.
- * Partition q ends with block q x period; jobs have its number.
+ * Blocks are counted from 1. Their numbers may wrap, since periods, depths and windows are powers
+ * of two. Partition q ends with block q x period. Its job has the same number.
  */
 #ifndef HALO_GPU_LIVE_LADDER_H
 #define HALO_GPU_LIVE_LADDER_H
@@ -29,31 +31,32 @@
 enum {
     LIVE_LEVELS = 4,
     LIVE_BINS_LEAST = 32,
-    LIVE_BINS_MOST = 8192, /* of a transform in a multiprocessor's memory */
+    LIVE_BINS_MOST = 8192, /* the most bins of a transform in a multiprocessor's shared memory */
 };
 
 struct live_level {
-    unsigned first;  /* tap */
+    unsigned first;  /* the level's first tap */
     unsigned size;   /* taps of a partition: period x block */
     unsigned period; /* blocks */
     unsigned behind; /* periods from the transforms to the products: 0 or 1 */
-    unsigned bins;   /* a power of two, at least `size`; bin 0 holds the first and the last */
+    unsigned bins;   /* a power of two, at least `size`; bin 0 holds the first and the last bin */
     unsigned bins_log2;
-    unsigned partitions; /* of the longest mask */
+    unsigned partitions; /* partitions of the longest mask */
     unsigned depth;      /* spectra in an input's history */
 };
 
 struct live_ladder {
     unsigned count;
-    unsigned window; /* blocks of an input that are kept in time */
+    unsigned window; /* blocks of each input that are kept as samples */
     struct live_level levels[LIVE_LEVELS];
 };
 
-/* [first, last) of the inputs or outputs. */
+/* Inputs or outputs first up to last, without last. */
 struct live_span {
     unsigned first, last;
 };
 
+/* Place of block `number` in its period. */
 HALO_REALTIME LIVE_SHARED unsigned live_phase(const struct live_level *level, unsigned number)
 {
     return number & (level->period - 1);
@@ -65,13 +68,14 @@ LIVE_SHARED unsigned live_job_in(const struct live_level *level, unsigned number
     return number / level->period;
 }
 
-/* That whose results are made; those of the one before are due. */
+/* The partition whose results are computed in block `number`. The results of the partition before
+ * it are due in that block. */
 LIVE_SHARED unsigned live_job_out(const struct live_level *level, unsigned number)
 {
     return live_job_in(level, number) - level->behind;
 }
 
-/* Position of a job's spectra in an input's history. */
+/* Place of a job's spectra in an input's history. */
 LIVE_SHARED unsigned live_entry(const struct live_level *level, unsigned job)
 {
     return job & (level->depth - 1);
@@ -92,8 +96,8 @@ LIVE_SHARED struct live_span live_inputs_in(const struct live_level *level, unsi
     return live_part(inputs, live_phase(level, number), level->period);
 }
 
-/* The outputs whose results are made in block `number`. A mask that is new to its slot in that
- * block has missed the job's share of earlier blocks, and gets it too. */
+/* The outputs whose results are computed in block `number`. A mask that is new to its slot in this
+ * block has missed the job's shares in earlier blocks. For it these are computed, too. */
 LIVE_SHARED struct live_span live_outputs_in(const struct live_level *level, unsigned number,
                                              unsigned outputs, bool is_new)
 {
@@ -103,7 +107,7 @@ LIVE_SHARED struct live_span live_outputs_in(const struct live_level *level, uns
     return share;
 }
 
-/* Whether what is due in block `number` was all made by a mask whose part in the products began
+/* Whether the mask has all results that are due in block `number`. Its part in the products began
  * with block `since`. */
 HALO_REALTIME LIVE_SHARED bool live_is_complete(const struct live_ladder *ladder, unsigned since,
                                                 unsigned number)
@@ -116,9 +120,9 @@ HALO_REALTIME LIVE_SHARED bool live_is_complete(const struct live_ladder *ladder
     return true;
 }
 
-/* Where sample i of a job's two partitions is in the ring of `window` blocks. The partitions are
- * `bins` complex samples, made of 2 bins real ones, of which the first are silent. False: silence.
- */
+/* Where sample i of a job's two partitions lies in the ring of `window` blocks. The transform has
+ * `bins` complex points, made of 2 bins real samples. The first of these are silent if the two
+ * partitions are shorter. False: sample i is silence. */
 LIVE_SHARED bool live_sample_at(const struct live_ladder *ladder, const struct live_level *level,
                                 unsigned block, unsigned job, unsigned i, unsigned *at)
 {
@@ -131,7 +135,7 @@ LIVE_SHARED bool live_sample_at(const struct live_ladder *ladder, const struct l
     return true;
 }
 
-/* Where the results for block `number` begin in those of the job before. */
+/* Where the results for block `number` begin among the results of the previous job. */
 LIVE_SHARED unsigned live_due_at(const struct live_level *level, unsigned number, unsigned block)
 {
     return live_phase(level, number) * block;

@@ -4,16 +4,18 @@
 
 #include "gpu/live_device.cuh"
 
-/* Bins that a thread holds while they are reordered. */
+/* Bins that a thread holds in registers while they are reordered. */
 static constexpr unsigned HELD = LIVE_BLOCK_MOST / LIVE_THREADS;
 
-static constexpr unsigned SUM_RUN = 16; /* products per plain sum */
+static constexpr unsigned SUM_RUN = 16; /* products that are summed without compensation */
 
 /* ---- transforms in shared memory ----
  *
- * Real ones of `fft` points through complex ones of half as many, even samples as real and odd ones
- * as imaginary parts (Cooley, Lewis and Welch 1970). In double precision: what single precision
- * leaves of a bass in the bins above it, a mask of few taps brings back. */
+ * A real transform of `fft` points is a complex one of half as many, with even samples as real and
+ * odd samples as imaginary parts (Cooley, Lewis and Welch 1970). It is in double precision: in
+ * single precision, a bass leaves rounding errors in the bins above it, which a mask of few taps
+ * could amplify.
+ */
 
 __device__ __forceinline__ unsigned reversed(const live_state &s, unsigned i)
 {
@@ -25,7 +27,7 @@ __device__ __forceinline__ double2 multiply(double2 a, double2 b)
     return make_double2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
 }
 
-/* In place, radix 2, from bit-reversed order (Cooley and Tukey 1965). */
+/* Transforms in place, radix 2, from bit-reversed order (Cooley and Tukey 1965). */
 static __device__ void transform(const live_state &s, double2 *points, bool back)
 {
     for (unsigned half = 1; half < s.bins; half *= 2) {
@@ -44,7 +46,8 @@ static __device__ void transform(const live_state &s, double2 *points, bool back
     __syncthreads();
 }
 
-/* Bin k of the real spectrum from the complex one; bin 0 holds the first and the middle one. */
+/* Bin k of the real spectrum, computed from the complex one. Bin 0 holds the first and the middle
+ * bin. */
 __device__ __forceinline__ float2 real_bin(const live_state &s, const double2 *points, unsigned k)
 {
     double2 a = points[k];
@@ -55,7 +58,7 @@ __device__ __forceinline__ float2 real_bin(const live_state &s, const double2 *p
     return make_float2((float)(0.5 * (a.x + b.x + odd.x)), (float)(0.5 * (a.y - b.y + odd.y)));
 }
 
-/* Bin k of the complex spectrum whose inverse is that of the real one. */
+/* Bin k of the complex spectrum whose inverse transform is that of the real spectrum. */
 __device__ __forceinline__ double2 complex_bin(const live_state &s, const float2 *spectrum,
                                                unsigned k)
 {
@@ -68,7 +71,7 @@ __device__ __forceinline__ double2 complex_bin(const live_state &s, const float2
     return make_double2(a.x + b.x - odd.y, a.y + b.y + odd.x);
 }
 
-/* The last two blocks of an input, the older one first, into 2 block floats. */
+/* Loads the last two blocks of an input, the older one first, as 2 block floats. */
 __device__ __forceinline__ void load_input(const live_state &s, unsigned input, unsigned number,
                                            float *to)
 {
@@ -80,7 +83,7 @@ __device__ __forceinline__ void load_input(const live_state &s, unsigned input, 
     }
 }
 
-/* The spectrum of input `role`'s last two blocks. */
+/* Computes the spectrum of the last two blocks of input `role`. */
 static __device__ void add_spectrum(const live_state &s, const live_scratch &r, unsigned role,
                                     unsigned number)
 {
@@ -104,9 +107,10 @@ static __device__ void add_spectrum(const live_state &s, const live_scratch &r, 
         publish(s.spectra_done + role, number);
 }
 
-/* ---- the tail: partitions, due in block `number` ---- */
+/* ---- the tail: results of partitions, which are due in block `number` ---- */
 
-/* Two bins at a time; bin 0 holds two real bins, which do not mix. */
+/* Adds the product of two bins at a time. `real`: the first of them holds two real bins, which do
+ * not mix. */
 __device__ __forceinline__ void add_product(float4 &sum, float4 x, float4 h, bool real)
 {
     sum.x += real ? x.x * h.x : x.x * h.x - x.y * h.y;
@@ -115,7 +119,7 @@ __device__ __forceinline__ void add_product(float4 &sum, float4 x, float4 h, boo
     sum.w += x.z * h.w + x.w * h.z;
 }
 
-/* A sum and what its roundings lost. */
+/* A sum, and what rounding lost in it. */
 struct compensated {
     float4 sum, lost;
 };
@@ -128,8 +132,8 @@ __device__ __forceinline__ void add_run(compensated &to, float4 run)
     add_run(to.sum.w, to.lost.w, run.w);
 }
 
-/* One path's partitions row, row + rows, ...: bins 2 `pair` and 2 `pair` + 1. A plain sum of
- * hundreds loses up to 6 dB more than is allowed where they are in phase. */
+/* Adds one path's partitions row, row + rows, ... to bins 2 `pair` and 2 `pair` + 1. If hundreds of
+ * products are in phase, a plain sum loses up to 6 dB more than is allowed. */
 __device__ __forceinline__ void add_partitions(const live_state &s, const live_mask &mask,
                                                live_path path, unsigned number, unsigned pair,
                                                unsigned row, unsigned rows, compensated &sum)
@@ -139,7 +143,7 @@ __device__ __forceinline__ void add_partitions(const live_state &s, const live_m
     spectra = mask.spectra + (size_t)path.column * mask.partitions * s.bins;
     const float4 *partitions = reinterpret_cast<const float4 *>(spectra) + pair;
     unsigned pairs = s.bins / 2;
-    /* Partition p meets the spectrum of p + 1 blocks before; positions count down and wrap. */
+    /* Partition p meets the spectrum of p + 1 blocks ago. Positions count down and wrap. */
     unsigned position = (number % s.depth + 2 * s.depth - 1 - row % s.depth) % s.depth;
     unsigned step = rows % s.depth;
     for (unsigned p = row; p < mask.partitions;) {
@@ -155,8 +159,8 @@ __device__ __forceinline__ void add_partitions(const live_state &s, const live_m
     }
 }
 
-/* The sum of all products for one output, bins 0..bins-1, in shared memory. Every thread has two
- * bins of one row of partitions; rows are added at the end. */
+/* Sums all products of one output, bins 0..bins-1, in shared memory. Every thread has two bins of
+ * one row of partitions. The rows are added at the end. */
 static __device__ void add_products(const live_state &s, const live_scratch &r,
                                     const live_mask &mask, unsigned first, unsigned last,
                                     unsigned number)
@@ -189,7 +193,7 @@ static __device__ void make_tail(const live_state &s, const live_scratch &r, con
     for (unsigned p = first; p < last; p++)
         await_flag(s.spectra_done + path_of(mask, p).input, number - 1);
     add_products(s, r, mask, first, last, number);
-    /* To bit-reversed order, in place through registers. */
+    /* Brings the bins to bit-reversed order, in place, through registers. */
     const float2 *spectrum = reinterpret_cast<const float2 *>(r.fft);
     double2 held[HELD];
 #pragma unroll

@@ -1,12 +1,13 @@
-/* Transforms of real samples on the device, many at once: `bins` complex points each, even samples
- * as real and odd ones as imaginary parts (Cooley, Lewis and Welch 1970), in a thread block's
- * shared memory. In double precision: what single precision leaves of a bass in the bins above it,
- * a mask of few taps brings back.
+/* Transforms of real samples on the device, many at once, in a thread block's shared memory. A
+ * transform has `bins` complex points, with even samples as real and odd samples as imaginary parts
+ * (Cooley, Lewis and Welch 1970). It is in double precision: in single precision, a bass leaves
+ * rounding errors in the bins above it, which a mask of few taps could amplify.
  *
- * Forward transforms decimate in frequency and leave bin k at the place whose index is that of k
- * with its bits reversed; spectra stay in that order, and transforms back begin with it. There, bin
- * 0 is at place 0, and of the places 2^m to 2^(m+1) - 1 the first one's conjugate partner is the
- * last. */
+ * Forward transforms decimate in frequency. They leave bin k at the place whose index is k with its
+ * bits reversed. Spectra stay in that order, and transforms back begin with it. In it, bin 0 is at
+ * place 0. Among places 2^m to 2^(m+1) - 1, the conjugate partner of the first bin is the last, and
+ * so on inwards.
+ */
 #ifndef HALO_GPU_LIVE_TRANSFORM_CUH
 #define HALO_GPU_LIVE_TRANSFORM_CUH
 
@@ -18,7 +19,7 @@ extern "C" {
 
 static constexpr unsigned TILE_THREADS = 512;
 
-/* Where point i of a tile is: so that threads 8 points apart meet different banks. */
+/* Where point i of a tile is stored. Threads whose points are 8 apart then use different banks. */
 __device__ __forceinline__ unsigned placed(unsigned i)
 {
     return i ^ (i >> 3 & 7);
@@ -42,7 +43,7 @@ __device__ __forceinline__ double2 turned(double2 w, unsigned eighths)
     return w;
 }
 
-/* STAGES stages of radix 2 on points in registers; w: the turn of the first one. */
+/* STAGES stages of radix 2 on points in registers. w: the factor of the first stage. */
 template <unsigned STAGES, bool BACK>
 __device__ __forceinline__ void combine(double2 (&a)[1u << STAGES], double2 w)
 {
@@ -91,7 +92,7 @@ __device__ __forceinline__ void pass(const live_graph_state &s, double2 *points,
     }
 }
 
-/* A tile of transforms of 2^bins_log2 points. */
+/* Transforms a tile, in transforms of 2^bins_log2 points. */
 static __device__ void transform_forward(const live_graph_state &s, double2 *points,
                                          unsigned bins_log2)
 {
@@ -118,14 +119,14 @@ static __device__ void transform_back(const live_graph_state &s, double2 *points
     __syncthreads();
 }
 
-/* The place of the bin whose value is the conjugate's partner of that at place i > 0. */
+/* The place of the conjugate partner of the bin at place i > 0. */
 __device__ __forceinline__ unsigned partner_of(unsigned i)
 {
     return 3 * (1u << (31 - __clz((int)i))) - 1 - i;
 }
 
-/* The bin of the real spectrum at place i of the transform that begins at `first`. Place 0 holds
- * the first and the middle bin. */
+/* The real spectrum's bin at place i, of the transform that begins at `first`. Place 0 holds the
+ * first and the middle bin. */
 __device__ __forceinline__ float2 real_bin(const live_graph_state &s, const double2 *points,
                                            unsigned first, unsigned i)
 {
@@ -137,7 +138,7 @@ __device__ __forceinline__ float2 real_bin(const live_graph_state &s, const doub
     return make_float2((float)(0.5 * (a.x + b.x + odd.x)), (float)(0.5 * (a.y - b.y + odd.y)));
 }
 
-/* At place i, what transforms back to the real spectrum's samples. */
+/* The point at place i that transforms back to the real spectrum's samples. */
 __device__ __forceinline__ double2 complex_bin(const live_graph_state &s, const float2 *spectrum,
                                                unsigned i)
 {

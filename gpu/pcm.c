@@ -5,7 +5,7 @@
 
 enum { RUN = 512 }; /* samples converted between tests for exactness */
 
-/* Scaling by a power of two is exact; a NaN compares unequal. */
+/* Scaling by a power of two is exact. A NaN counts as inexact, since it is unequal to itself. */
 static bool to_16(const float *in, size_t frames, unsigned char *out)
 {
     int16_t whole[RUN];

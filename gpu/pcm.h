@@ -1,5 +1,5 @@
-/* Samples as they cross the bus: 16- or 24-bit integers where that is lossless, else float32. A
- * sample s of n bits is s / 2^(n-1). */
+/* Samples as they cross the bus: 16- or 24-bit integers if that is lossless, else float32. Integer
+ * s of n bits stands for s / 2^(n-1). */
 #ifndef HALO_GPU_PCM_H
 #define HALO_GPU_PCM_H
 
@@ -7,18 +7,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum pcm { PCM_16, PCM_24, PCM_FLOAT }; /* each can hold the samples of the previous */
+enum pcm { PCM_16, PCM_24, PCM_FLOAT }; /* each can hold the samples of the formats before it */
 
 static inline size_t pcm_bytes(enum pcm pcm)
 {
     return pcm == PCM_16 ? 2 : pcm == PCM_24 ? 3 : 4;
 }
 
-/* False where a sample does not fit exactly; `out` is then undefined. Real-time. */
+/* False: a sample does not fit exactly, and `out` is undefined. Real-time. */
 bool pcm_pack(enum pcm pcm, const float *in, size_t frames, unsigned char *out);
 
-/* On the device: rows of `in`, in_pitch bytes apart, to rows of `out`, out_pitch floats apart. Not
- * for PCM_FLOAT, which needs only a copy. */
+/* Converts, on the device, rows of `in`, in_pitch bytes apart, to rows of `out`, out_pitch floats
+ * apart. Not for PCM_FLOAT, for which a copy is enough. */
 cudaError_t pcm_unpack(enum pcm pcm, const unsigned char *in, size_t in_pitch, float *out,
                        size_t out_pitch, size_t frames, size_t rows, cudaStream_t stream);
 

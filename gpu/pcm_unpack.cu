@@ -24,7 +24,7 @@ __global__ void unpack_24(const unsigned char *__restrict__ in, size_t in_pitch,
     if (i >= frames)
         return;
     const unsigned char *three = in + blockIdx.y * in_pitch + 3 * i;
-    /* In the upper bits, for the sign. */
+    /* The sample is in the upper bits, so that a shift extends its sign. */
     int sample =
         (int)((unsigned)three[0] << 8 | (unsigned)three[1] << 16 | (unsigned)three[2] << 24);
     out[blockIdx.y * out_pitch + i] = (float)(sample >> 8) * 0x1p-23f;

@@ -9,15 +9,19 @@ static const struct strip_kernel {
 } strips[] = {STRIP_KERNELS(ROW)};
 #undef ROW
 static const size_t STRIP_ROWS_LEAST = 8;
-static const size_t STRIP_ROUNDS = 11 * 11; /* coefficients from which strips take whole rounds */
+/* from so many coefficients on, strips take whole rounds */
+static const size_t STRIP_ROUNDS = 11 * 11;
 
-/* What padding may cost: nothing where a kernel is bound by memory, half of the products of others
- * up to 15x15, which do better than patches by so much, and less of those beyond. */
+/* When padding a mask pays, by the coefficients of the padded mask. Up to STRIP_ALWAYS it always
+ * does, since memory is the limit. Up to STRIP_HALF, padding may be half of the products, since
+ * strips are so much faster than patches. Beyond, the padded mask may be STRIP_BEYOND times the own
+ * one. */
 static const size_t STRIP_ALWAYS = 7 * 7;
 static const size_t STRIP_HALF = 15 * 15;
 static const double STRIP_BEYOND = 1.3;
 
-/* A row's last coefficients without their zeros need a comparison each. */
+/* Zeros that may pad a mask row for patches. Without them, a row's last coefficients need a
+ * comparison each. */
 static const size_t PATCH_PADDING_MOST = 3;
 
 static struct block2d own_block(enum tile2d_way way)
@@ -32,7 +36,8 @@ static bool pays(const struct strip_shape *shape, size_t mask_rows, size_t mask_
            (double)area <= STRIP_BEYOND * (double)own;
 }
 
-/* The kernel of the fewest coefficients that the mask fits, origin on origin, if it pays. */
+/* The kernel with the fewest coefficients that holds the mask, with origin on origin. NULL: padding
+ * would not pay. */
 static const struct strip_kernel *strip_for(size_t mask_rows, size_t mask_columns)
 {
     size_t i = 0, count = sizeof strips / sizeof *strips;
@@ -60,8 +65,9 @@ static size_t divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* A round is what the multiprocessors hold at a time. Small pictures take one; the largest masks,
- * whose strips are few and long, take whole rounds. */
+/* The rows of a strip. A round is the set of strips that the multiprocessors hold at a time.
+ * Pictures take one round if they can. The largest masks, whose strips are few and long, take whole
+ * rounds. */
 static size_t strip_rows(const struct picture2d *picture, const struct strip_kernel *strip,
                          size_t strip_columns, size_t multiprocessors)
 {
@@ -129,7 +135,7 @@ double tile2d_operations_per_byte(const struct tile2d *tile, size_t mask_rows, s
     double outputs = (double)tile->columns * (double)tile->rows;
     double loaded = (double)tile->loaded_columns * (double)tile->loaded_rows;
     if (loaded == (double)mask_rows * (double)mask_columns)
-        outputs = 1; /* TILE2D_NONE */
+        outputs = 1; /* in TILE2D_NONE a thread has one output */
     double cells = loaded + (with_stores ? outputs : 0);
     return 2 * outputs * (double)mask_rows * (double)mask_columns / (cells * (double)sizeof(float));
 }

@@ -1,4 +1,4 @@
-/* How the two-dimensional kernels tile a picture, and the arithmetic intensity of the tiles: plain
+/* How the two-dimensional kernels tile a picture, and the arithmetic intensity of the tiles. Plain
  * arithmetic, no buffers. */
 #ifndef HALO_GPU_TILE2D_H
 #define HALO_GPU_TILE2D_H
@@ -10,7 +10,7 @@ enum tile2d_way {
     TILE2D_NONE,     /* every thread reads its window from global memory */
     TILE2D_IN,       /* a block has the size of its input tile */
     TILE2D_OUT,      /* a block has the size of its output tile */
-    TILE2D_CACHED,   /* the same, halo cells from the caches */
+    TILE2D_CACHED,   /* as TILE2D_OUT, but halo cells come from the caches */
     TILE2D_REGISTER, /* strips or patches */
 };
 
@@ -18,11 +18,11 @@ enum {
     TILE2D_THREADS_MOST = 1024,
     STRIP_SIDE_MOST =
         31,             /* masks up to here may run down strips; 17 where both sides are so long */
-    STRIP_THREADS = 32, /* of a block: side by side */
-    PATCH_ACROSS = 16,  /* threads, each with 8 x 4 outputs */
-    PATCH_DOWN = 8,
-    PATCH_COLUMNS = 8,
-    PATCH_ROWS = 4,
+    STRIP_THREADS = 32, /* threads of a strip's block, side by side */
+    PATCH_ACROSS = 16,  /* threads of a patch's block across, each with 8 x 4 outputs */
+    PATCH_DOWN = 8,     /* threads of a patch's block down */
+    PATCH_COLUMNS = 8,  /* columns of a thread of a patch */
+    PATCH_ROWS = 4,     /* rows of a thread of a patch */
 };
 
 #ifdef __cplusplus
@@ -31,14 +31,14 @@ enum {
 #define TILE2D_CONSTANT static inline
 #endif
 
-/* Neighbouring columns of a thread: with 2 the unrolled loop of large masks stays within the
- * instruction cache, and their sums within the registers. */
+/* Neighbouring columns that a thread of a strip computes. For large masks, 2 keep the unrolled loop
+ * within the instruction cache and the sums within the registers. */
 TILE2D_CONSTANT int strip_outputs(int mask_rows, int mask_columns)
 {
     return mask_rows * mask_columns <= 15 * 15 ? 4 : 2;
 }
 
-/* Blocks of strips whose registers fit a multiprocessor: a thread has a sum for each mask row and
+/* Blocks of strips whose registers fit a multiprocessor. A thread has a sum for each mask row and
  * output. */
 TILE2D_CONSTANT int strip_blocks(int mask_rows, int mask_columns)
 {
@@ -46,19 +46,21 @@ TILE2D_CONSTANT int strip_blocks(int mask_rows, int mask_columns)
     return sums <= 28 ? 32 : sums <= 36 ? 20 : sums <= 64 ? 16 : 12;
 }
 
-/* Threads of a block across and down; strips: 32, and the rows of a strip; patches: ignored. */
+/* Threads of a block, across and down. For strips: 32, and the rows of a strip. Ignored for
+ * patches. */
 struct block2d {
-    unsigned columns; /* both 0: the kernel's choice */
+    unsigned columns; /* both 0: the kernel chooses */
     unsigned rows;
 };
 
+/* A tile of a picture. */
 struct tile2d {
     struct block2d block;
-    size_t columns; /* output of a block; 0: the block is too small for the mask */
-    size_t rows;
-    size_t loaded_columns; /* with the halo; TILE2D_NONE: by one thread */
-    size_t loaded_rows;
-    size_t shared_cells; /* of shared memory, in cells */
+    size_t columns; /* columns that a block outputs; 0: the block is too small for the mask */
+    size_t rows;    /* rows that a block outputs */
+    size_t loaded_columns; /* columns that a block loads, with the halo; TILE2D_NONE: a thread */
+    size_t loaded_rows;    /* rows that a block loads */
+    size_t shared_cells;   /* cells of shared memory */
 };
 
 struct picture2d {
@@ -67,20 +69,21 @@ struct picture2d {
     size_t columns;
 };
 
-/* `block` may be 0 x 0. */
+/* `block` may be 0 x 0; then the kernel's choice is used. */
 struct tile2d tile2d_for(enum tile2d_way way, struct block2d block, const struct picture2d *picture,
                          size_t mask_rows, size_t mask_columns, size_t multiprocessors);
 
-/* The mask that a strip kernel is made for, both sides odd; smaller ones are padded with zeros. */
+/* The mask size that a strip kernel is made for; both sides are odd. Smaller masks are padded with
+ * zeros. */
 struct strip_shape {
-    unsigned rows; /* 0: none, patches */
+    unsigned rows; /* 0: there is no strip kernel, so patches are used */
     unsigned columns;
 };
 
 /* The strip kernels by coefficients: X(rows, columns, rows of the longest strip). Long strips load
- * fewer halo rows; short ones read the picture in memory order, and balance the slower strips at
- * the boundary, which matters less the larger the mask. (3 and 5: two and four batches of loads.)
- */
+ * fewer halo rows. Short ones read the picture in memory order, and balance the slower strips at
+ * the boundary, which matters less for larger masks. (With 3 and 5 rows: two and four batches of
+ * loads.) */
 #define STRIP_KERNELS(X)                                                                           \
     X(3, 3, 10)                                                                                    \
     X(5, 5, 12)                                                                                    \
@@ -100,11 +103,12 @@ struct strip_shape {
 /* The strip kernel for this mask. */
 struct strip_shape strip_shape_for(size_t mask_rows, size_t mask_columns);
 
-/* The columns that patches take a mask of so many for: the rest are zeros after each row's own. */
+/* The columns for which patches take a mask with so many columns. Each row is padded with zeros to
+ * them. */
 size_t patch_mask_columns(size_t mask_rows, size_t mask_columns);
 
-/* Arithmetic intensity: a multiplication and an addition for each coefficient and output, over the
- * bytes that a tile loads (with_stores: loads and stores). */
+/* Arithmetic intensity: a multiplication and an addition for each coefficient and output, divided
+ * by the bytes that a tile loads. With `with_stores`, by the bytes that it loads and stores. */
 double tile2d_operations_per_byte(const struct tile2d *tile, size_t mask_rows, size_t mask_columns,
                                   bool with_stores);
 

@@ -46,7 +46,8 @@ cudaError_t gpu_upload(struct gpu_upload *upload, void *to, const void *from, si
         size_t left = bytes - at, size = left < UPLOAD_BYTES ? left : UPLOAD_BYTES;
         struct fill_job job = {upload->pinned + (size_t)half * UPLOAD_BYTES,
                                (const char *)from + at, size};
-        CUDA_TRY(cudaEventSynchronize(upload->sent[half])); /* at once before the first time */
+        /* returns at once before the first copy */
+        CUDA_TRY(cudaEventSynchronize(upload->sent[half]));
         workers_run(workers, (size + PIECE - 1) / PIECE, fill_piece, &job);
         CUDA_TRY(cudaMemcpyAsync((char *)to + at, job.to, size, cudaMemcpyHostToDevice, stream));
         CUDA_TRY(cudaEventRecord(upload->sent[half], stream));

@@ -1,5 +1,5 @@
-/* Copies from ordinary memory to a device through a little pinned memory: one half is filled while
- * the other is on its way. Threads: one at a time. */
+/* Copies from ordinary memory to a device through a small pinned buffer. While one half of the
+ * buffer is on its way, the other is filled. Threads: one at a time. */
 #ifndef HALO_GPU_UPLOAD_H
 #define HALO_GPU_UPLOAD_H
 
@@ -7,20 +7,20 @@
 
 #include <cuda_runtime_api.h>
 
-enum { UPLOAD_HALVES = 2, UPLOAD_BYTES = 1 << 22 /* a half */ };
+enum { UPLOAD_HALVES = 2, UPLOAD_BYTES = 1 << 22 /* of a half */ };
 
 struct gpu_upload {
     char *pinned; /* both halves; NULL: not open */
     cudaEvent_t sent[UPLOAD_HALVES];
-    unsigned half; /* to be filled next */
+    unsigned half; /* number of the half that is filled next */
 };
 
-/* On failure, and when all is zero, closing is safe. */
+/* Closing is safe after a failure, and if all members are zero. */
 cudaError_t gpu_upload_open(struct gpu_upload *upload);
 void gpu_upload_close(struct gpu_upload *upload);
 
-/* The host memory is free again when it returns, the device's filled in stream order. Workers share
- * the filling; NULL: the caller alone. */
+/* When it returns, the caller may change `from`. `to` is filled in stream order. Workers share the
+ * work on the host; NULL: the caller works alone. */
 cudaError_t gpu_upload(struct gpu_upload *upload, void *to, const void *from, size_t bytes,
                        struct workers *workers, cudaStream_t stream);
 

@@ -13,8 +13,8 @@
 
 enum { LENGTH_LEAST = 1 << 16, LENGTH_WANTED = 1 << 23, PADDING = 8, TWELFTHS = 120, ENDS = 10 };
 
-static const double silence = 1e-5, quiet = 1e-3, loud = 0.1; /* of the peak */
-static const double likeness = 5e-4;                          /* of the peak: rounding to 16 bits */
+static const double silence = 1e-5, quiet = 1e-3, loud = 0.1; /* parts of the peak */
+static const double likeness = 5e-4; /* part of the peak; rounding to 16 bits */
 static const double edge_seconds = 1e-3;
 static const double excess_most = 0.01;              /* nepers */
 static const double pink_low = 20, pink_high = 20e3; /* Hz */
@@ -122,8 +122,8 @@ static void find_largest(const double complex *bins, size_t length, uint32_t rat
         }
 }
 
-/* For a mean of logarithms. The floor makes the mean exact for a bin on a zero, since the product
- * of |1 - exp(2 pi i k / n)| over k = 1..n-1 is n. */
+/* The gain between two bins, for a mean of logarithms. The floor makes the mean exact if a bin is
+ * on a zero, since the product of |1 - exp(2 pi i k / n)| over k = 1..n-1 is n. */
 static double gain_between(const double complex *bins, size_t bin, size_t last)
 {
     double before = cabs(bins[bin > 0 ? bin - 1 : 1]);
@@ -131,8 +131,8 @@ static double gain_between(const double complex *bins, size_t bin, size_t last)
     return fmax(cabs(bins[bin]), (before + after) / (4 * M_PI));
 }
 
-/* Jensen's formula: zeros outside the unit circle raise the mean of log |H| above the log of the
- * first tap. */
+/* Uses Jensen's formula: zeros outside the unit circle raise the mean of log |H| above the log of
+ * the first tap. */
 static bool is_minimum_phase(const double complex *bins, size_t length, double first, double gain)
 {
     double sum = 0;
@@ -178,7 +178,8 @@ static enum status find_column(const struct fft_double *fft, const struct respon
     return STATUS_OK;
 }
 
-/* Identical inputs add their columns, uncorrelated ones their powers. */
+/* Computes an output's statistics. Identical inputs add their columns, uncorrelated inputs add
+ * their powers. */
 static void find_output(const struct fft_double *fft, const struct response_span *span,
                         const struct mask *mask, size_t output, struct mask_stats *stats)
 {
@@ -207,7 +208,7 @@ static enum status find_loudest(const struct mask *mask, struct mask_stats *stat
     struct response_axis axis = {
         .low = pink_low, .high = fmin(pink_high, stats->rate / 2.0), .points = TWELFTHS};
     double db[TWELFTHS];
-    if (axis.low * 2 > axis.high) /* a very low rate */
+    if (axis.low * 2 > axis.high) /* the rate is very low */
         axis.low = axis.high / 2;
     TRY(response_measure(mask, stats->rate, &axis, db));
     stats->loudest = -INFINITY;
@@ -255,16 +256,16 @@ void mask_stats_free(struct mask_stats *stats)
     *stats = (struct mask_stats){0};
 }
 
-/* ---- what may be wrong with it ---- */
+/* ---- likely defects ---- */
 
 static const double silence_seconds = 0.005, attack_seconds = 0.01, waste_seconds = 0.25;
 static const double cut_seconds = 0.01, cut_level = 1e-3, echo_ratio = 0.1;
 static const double fade_seconds = 0.05, fade_share = 0.1;
 static const double loud_db = 9, headroom_db = 6, quiet_db = -20;
 static const double clear_share = 0.1, rise_seconds = 1e-4, order_ratio = 2;
-static const double missed_db = -34, unheard_db = -100; /* of what is cut */
-static const double computed_end = 1e-8;   /* such ends, but for zeros, no recording has: the decay
-                                              is an equaliser's, and as long as it was made */
+static const double missed_db = -34, unheard_db = -100; /* level of the part that is cut */
+/* no recording falls so low, apart from zeros; so the decay is of an equaliser and complete */
+static const double computed_end = 1e-8;
 static const double low = 10, high = 20e3; /* Hz */
 static const double unlike_db = 6, unlike_seconds = 1e-3, same = 1e-6;
 
@@ -340,7 +341,7 @@ static void check_order(struct lint *at)
                  REMEDY, "order=llrrlrrl");
 }
 
-/* The sign of a peak that stands out at the start; 0: there is none. */
+/* The sign of a peak that stands out at the start. 0: there is none. */
 static int clear_sign(const struct lint *at, size_t c)
 {
     const struct mask_column_stats *column = &at->stats->column[c];
@@ -360,9 +361,9 @@ static void check_polarity(struct lint *at)
     snprintf(report(at, "inverted polarity"), REMEDY, "invert");
 }
 
-/* ---- channels beside each other ---- */
+/* ---- comparing channels ---- */
 
-/* Whether a column goes from an input to the output of its number, which is no LFE. */
+/* Whether a column goes from an input to the output of the same number, and this is no LFE. */
 static bool is_beside(const struct lint *at, size_t column)
 {
     size_t outputs = at->stats->outputs;
@@ -398,8 +399,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The channel whose value is the farthest from the middle one, from 1, and how far; 0: none by more
- * than `most`. `sorted` has room for all. */
+/* Finds the channel, counted from 1, whose value is farthest from the median, and by how much. 0:
+ * no value is farther than `most`. `sorted` has room for all values. */
 static size_t find_unlike(const struct lint *at, double (*value)(const struct lint *, size_t),
                           double most, double *sorted, double *by)
 {
@@ -466,7 +467,7 @@ static void check_clipping(struct lint *at)
 
 /* ---- silence ---- */
 
-/* Taps [from, from + count) of a column, and whether the whole misses them. */
+/* Whether the whole column needs taps [from, from + count). */
 static enum status is_missed(const struct lint *at, const double *whole, size_t column, size_t from,
                              size_t count, bool *missed)
 {
@@ -484,7 +485,7 @@ static enum status is_missed(const struct lint *at, const double *whole, size_t 
     return STATUS_OK;
 }
 
-/* As many of the first or last `*count` taps of a column as it does not miss. */
+/* Limits *count so that the column does not need that many first or last taps. */
 static enum status limit_cut(const struct lint *at, size_t column, bool at_end, size_t *count)
 {
     double whole[POINTS];
@@ -503,7 +504,7 @@ static enum status limit_cut(const struct lint *at, size_t column, bool at_end, 
     return STATUS_OK;
 }
 
-/* As many taps as none of the columns misses. */
+/* Limits *count so that no column needs that many taps. */
 static enum status limit_cuts(const struct lint *at, bool at_end, double least, size_t *count)
 {
     enum status status = STATUS_OK;

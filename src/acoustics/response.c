@@ -31,7 +31,7 @@ struct response_span response_span(const struct mask *mask)
                        : (struct response_span){0, mask->taps};
 }
 
-/* sums[b]: the power of all bins before b. */
+/* sums[b] is the power of all bins before b. */
 static enum status sum_powers(const struct mask *mask, const struct response_span *span,
                               size_t length, double *sums)
 {
@@ -58,7 +58,7 @@ static enum status sum_powers(const struct mask *mask, const struct response_spa
     return status;
 }
 
-/* The sum up to a place between bins; bin b reaches from b to b + 1. */
+/* The sum up to a place between bins. Bin b reaches from b to b + 1. */
 static double sum_to(const double *sums, size_t bins, double place)
 {
     place = fmin(fmax(place, 0), (double)bins);

@@ -9,21 +9,23 @@
 
 enum { ROUNDS = 6, POINTS_LEAST = 4, SHARES = 40 };
 
-static const double noise_share = 0.1;     /* of the record, its end, is first taken as noise */
-static const double clear_of_noise = 7;    /* dB: Lundeby's 5 to 10 */
-static const double late_range = 20;       /* dB: of the last line, Lundeby's 10 to 20 */
-static const double points_a_decibel = .4; /* Lundeby's 3 to 10 in 10 dB */
+/* part of the record, at its end, that first counts as noise */
+static const double noise_share = 0.1;
+static const double clear_of_noise = 7;    /* dB; Lundeby has 5 to 10 */
+static const double late_range = 20;       /* dB of the last line; Lundeby has 10 to 20 */
+static const double points_a_decibel = .4; /* Lundeby has 3 to 10 in 10 dB */
 static const double shortest = 1e-3;       /* seconds of a point */
 static const double first_point = 0.01;    /* seconds */
-static const double deepest = 80;          /* dB: what lies lower is as good as noise */
-static const double room_to_spare = 10;    /* dB from the noise to what is evaluated */
+static const double deepest = 80;          /* dB; lower levels count as noise */
+static const double room_to_spare = 10;    /* dB from the noise to the levels that are evaluated */
 
-/* A level (dB) that falls with the frames. */
+/* A level in dB that falls linearly with the frames. */
 struct line {
     double at_start, slope;
 };
 
-/* Means of the power over points of `frames`, none below `floor` (dB): gaps of silence. */
+/* Mean powers of points of `frames` frames. None is below `floor` (dB), which stands for gaps of
+ * silence. */
 struct points {
     const double *power;
     size_t frames, count;
@@ -51,7 +53,7 @@ static struct points divide(const double *power, size_t count, double frames, do
     return (struct points){power, whole, count / whole, floor};
 }
 
-/* Sums for a straight line through points. */
+/* Sums for fitting a straight line to points. */
 struct line_sums {
     double n, x, y, xx, xy;
 };
@@ -70,7 +72,7 @@ static double slope_of(const struct line_sums *sums)
     return (sums->n * sums->xy - sums->x * sums->y) / (sums->n * sums->xx - sums->x * sums->x);
 }
 
-/* The straight line through the levels of points [from, end). Returns whether it falls. */
+/* Fits a straight line to the levels of points [from, end). Returns whether it falls. */
 static bool fit(const struct points *points, size_t from, size_t end, struct line *line)
 {
     struct line_sums sums = {0};
@@ -96,7 +98,7 @@ static size_t find_loudest(const struct points *points)
     return loudest;
 }
 
-/* From the loudest point to the last that is clear of the noise. */
+/* Fits a line from the loudest point to the last one that is clear of the noise. */
 static bool fit_all(const struct points *points, double noise, struct line *line)
 {
     size_t end = points->count;
@@ -105,7 +107,7 @@ static bool fit_all(const struct points *points, double noise, struct line *line
     return fit(points, find_loudest(points), end, line);
 }
 
-/* Between two frames, or more than these where they hold too few points. */
+/* Fits a line between two frames, or over a larger range if there are too few points. */
 static bool fit_between(const struct points *points, double from, double to, struct line *line)
 {
     double frames = (double)points->frames, last = (double)points->count;
@@ -116,7 +118,7 @@ static bool fit_between(const struct points *points, double from, double to, str
     return fit(points, first, end, line);
 }
 
-/* Lundeby's steps, to the last line and the noise (dB). Returns false where nothing decays. */
+/* Runs Lundeby's steps, which end with a line and the noise (dB). False: nothing decays. */
 static bool find_line(const struct room_decay *decay, double bandwidth, struct line *line,
                       double *noise)
 {
@@ -142,10 +144,10 @@ static bool find_line(const struct room_decay *decay, double bandwidth, struct l
     return true;
 }
 
-/* What is to come, from the knee backwards. */
+/* Integrates the remaining energy, backwards from the knee. */
 static void integrate(struct room_decay *decay, const struct line *line, double before)
 {
-    double fall = -line->slope * log(10) / 10; /* nepers of energy a frame */
+    double fall = -line->slope * log(10) / 10; /* nepers of energy per frame */
     double at_knee = pow(10, (line->at_start + line->slope * (double)decay->knee) / 10);
     double tail = (decay->noise > 0 ? decay->noise : at_knee) / fall;
     for (size_t k = decay->knee; k <= decay->count; k++)
@@ -155,8 +157,8 @@ static void integrate(struct room_decay *decay, const struct line *line, double 
     decay->total = decay->energy[0] + before;
 }
 
-/* power[k]: the squared response of a band of `bandwidth` Hz, from the direct sound on; it is used
- * as long as the decay is. before: the energy of what its filter moved before that. */
+/* power[k]: squared response of a band of `bandwidth` Hz, from the direct sound on. It must stay
+ * valid as long as the decay. before: energy that the band's filter moved to earlier times. */
 static enum status room_decay_init(struct room_decay *decay, const double *power, size_t count,
                                    double before, double bandwidth, uint32_t rate)
 {
@@ -184,14 +186,14 @@ void room_decay_free(struct room_decay *decay)
     *decay = (struct room_decay){0};
 }
 
-/* dB that it falls until the knee; 0: nothing decays. */
+/* By how many dB the decay falls until the knee. 0: nothing decays. */
 static double room_decay_range(const struct room_decay *decay)
 {
     return decay->knee > 0 ? 10 * log10(decay->total / decay->energy[decay->knee]) : 0;
 }
 
-/* Seconds in which it would fall by 60 dB, by the straight line that fits between two levels (dB,
- * below 0); NaN unless it can be followed to 10 dB below the lower one (ISO 3382-1). */
+/* Time in seconds for a fall of 60 dB, by the straight line between two levels (dB, below 0). NaN,
+ * unless the decay can be followed to 10 dB below the lower level (ISO 3382-1). */
 static double room_decay_time(const struct room_decay *decay, double top, double bottom)
 {
     double from = decay->total * pow(10, top / 10), to = decay->total * pow(10, bottom / 10);
@@ -207,7 +209,7 @@ static double room_decay_time(const struct room_decay *decay, double top, double
     return slope < 0 ? -60 / slope : NAN;
 }
 
-/* The energy from a frame on, of what was recorded there less what is noise. */
+/* The energy from a frame on that was recorded, without the noise. */
 static double room_decay_excess(const struct room_decay *decay, size_t frame)
 {
     double recorded = 0;
@@ -221,24 +223,25 @@ enum { SPLITS = 3 };
 static const double octaves[ROOM_BANDS] = {0, 125, 250, 500, 1000, 2000, 4000, 8000};
 static const double splits[SPLITS] = {2.5e-3, 50e-3, 80e-3}; /* seconds */
 static const double fade = 1e-3, margin = 0.1;               /* seconds */
-static const double onset_level = 0.1;                       /* of the peak */
+static const double onset_level = 0.1;                       /* part of the peak */
 static const double reverberates = 0.1;                      /* seconds of decay */
-static const double least_band = 1e-12; /* of all energy: below is the rounding of the samples */
+/* part of all energy; less is the rounding of the samples */
+static const double least_band = 1e-12;
 
 static const double least_range =
-    20; /* dB, to measure anything: EDT's ten, and ten above the noise */
+    20; /* dB for any measurement: EDT's ten, and ten above the noise */
 
-/* A decay is that of the filter below this product of bandwidth and time: its own is 4.4. */
+/* Product of bandwidth and time below which a decay is the filter's. The filter's own is 4.4. */
 static const double filter_limit = 8;
 
 struct room_work {
     const double *taps;
     size_t count, onset;
     double rate;
-    size_t lead;            /* samples before tap 0, for what filters move there */
-    struct fft_double *fft; /* the taps in its samples from `lead` on */
-    double complex *whole;  /* its spectrum */
-    double *power;          /* of a band, from the onset on */
+    size_t lead;            /* samples before tap 0, into which filters move energy */
+    struct fft_double *fft; /* its samples have the taps from `lead` on */
+    double complex *whole;  /* spectrum of the taps */
+    double *power;          /* power of a band, from the onset on */
     double early[SPLITS][ROOM_BANDS], late[SPLITS][ROOM_BANDS];
 };
 
@@ -251,7 +254,7 @@ size_t room_acoustics_onset(const double *taps, size_t count)
     return k;
 }
 
-/* Without silence at the end, which is no floor. */
+/* The end of the taps without final silence, which is no noise floor. */
 static size_t find_end(const double *taps, size_t count)
 {
     while (count > 0 && fabs(taps[count - 1]) <= 0)
@@ -296,7 +299,7 @@ static double bandwidth_of(double hz, double rate)
     return hz > 0 ? hz * M_SQRT1_2 : rate / 2;
 }
 
-/* The power gain of the filter for an octave. */
+/* The power gain of an octave's filter. */
 static double gain_of(const struct room_work *work, double octave, size_t bin)
 {
     double hz = (double)bin * work->rate / (double)fft_double_length(work->fft);
@@ -308,7 +311,8 @@ static double gain_of(const struct room_work *work, double octave, size_t bin)
     return 1 / (1 + away * away * away * away * away * away);
 }
 
-/* The spectrum of the taps, faded in over `fade` around a time after the onset; 0: all. */
+/* Computes the spectrum of the taps. They are faded in over `fade` around a time after the onset;
+ * 0: all taps. */
 static void transform(const struct room_work *work, double seconds)
 {
     double *samples = fft_double_samples(work->fft);
@@ -322,7 +326,7 @@ static void transform(const struct room_work *work, double seconds)
     fft_double_forward(work->fft);
 }
 
-/* Energies by Parseval's theorem. */
+/* Computes energies by Parseval's theorem. */
 static void find_split(struct room_work *work, size_t split, const struct room_acoustics *room)
 {
     const double complex *bins = fft_double_bins(work->fft);
@@ -340,7 +344,7 @@ static void find_split(struct room_work *work, size_t split, const struct room_a
     }
 }
 
-/* The squared response of a band from the onset on. Returns the energy before. */
+/* Computes the squared response of a band from the onset on. Returns the energy before it. */
 static double filter(const struct room_work *work, double octave)
 {
     double complex *bins = fft_double_bins(work->fft);
@@ -358,7 +362,7 @@ static double filter(const struct room_work *work, double octave)
     return octave > 0 ? before : 0;
 }
 
-/* Late energy without the noise; NaN where it is lost in it. */
+/* The late energy without the noise. NaN if it is lost in the noise. */
 static double late_of(const struct room_work *work, const struct room_decay *decay, size_t band,
                       size_t split)
 {
@@ -418,7 +422,7 @@ static enum status measure(struct room_work *work, struct room_acoustics *room)
     return STATUS_OK;
 }
 
-/* Whether there is a decay to measure by octave, by the cheap measure. */
+/* Finds out whether there is a decay that is worth measuring by octave. This check is cheap. */
 static enum status find_whether_long(const struct room_work *work, bool *is_long)
 {
     struct room_decay decay;
@@ -429,7 +433,7 @@ static enum status find_whether_long(const struct room_work *work, bool *is_long
     return STATUS_OK;
 }
 
-/* Taps of more than `margin` before the direct sound are left out. */
+/* Taps more than `margin` before the direct sound are ignored. */
 enum status room_acoustics_measure(const double *taps, size_t count, uint32_t rate,
                                    struct room_acoustics *room)
 {

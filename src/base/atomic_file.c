@@ -22,14 +22,14 @@
 
 enum { LINKS_MOST = 40 };
 
-/* The path with links followed, also if the last target does not exist. */
+/* The path without symbolic links. The last target need not exist. */
 static char *follow_links(const char *path)
 {
     char *at = strdup(path);
     for (int links = 0; at && links < LINKS_MOST; links++) {
         char target[PATH_MAX];
         ssize_t length = readlink(at, target, sizeof target - 1);
-        if (length < 0 && (errno == EINVAL || errno == ENOENT)) /* no link, or nothing there */
+        if (length < 0 && (errno == EINVAL || errno == ENOENT)) /* no link, or no such file */
             return at;
         if (length < 0) {
             int error = errno;
@@ -52,7 +52,7 @@ static char *follow_links(const char *path)
     return NULL;
 }
 
-/* The folder that a path is in. */
+/* The stat of the folder that has a path. */
 static bool stat_folder(const char *path, struct stat *about)
 {
     const char *slash = strrchr(path, '/');
@@ -96,7 +96,8 @@ static void read_usual_mask(void)
     umask(usual_mask);
 }
 
-/* Asked for once: while it is, other threads have none. */
+/* The process's usual permissions. The umask is read once, since while it is read other threads
+ * have none. */
 static mode_t usual_mode(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -114,8 +115,8 @@ static enum status refuse(const char *path)
 
 /* ---- opening ---- */
 
-/* Without a name, but with a path for other programs. They may not look into a process with
- * privileges. */
+/* Opens a file without a name, with a path for other programs. Other programs may not look into a
+ * process with privileges. */
 static bool open_nameless(struct atomic_file *file)
 {
     if (prctl(PR_GET_DUMPABLE) != 1)
@@ -158,7 +159,8 @@ static bool open_named(struct atomic_file *file)
     return true;
 }
 
-/* A group that cannot be passed on gets no more than others. */
+/* Gives the file the old one's owner, group and permissions. If the group cannot be set, the group
+ * gets no more permissions than others. */
 static int pass_on(int fd, const struct stat *old)
 {
     mode_t mode = old->st_mode & 0777;
@@ -172,7 +174,8 @@ static enum status open_temporary(struct atomic_file *file, const char *name,
 {
     if (!open_nameless(file) && !open_named(file))
         return refuse(name);
-    (void)flock(file->held, LOCK_EX | LOCK_NB); /* for hidden_make; not on every file system */
+    /* locked for hidden_make; not every file system has locks */
+    (void)flock(file->held, LOCK_EX | LOCK_NB);
     if ((old ? pass_on(file->held, old) : fchmod(file->held, usual_mode())) != 0)
         return refuse(name);
     file->fd = fcntl(file->held, F_DUPFD_CLOEXEC, 3);
@@ -197,7 +200,7 @@ enum status atomic_file_open_recorded(struct atomic_file *file, const char *path
         return refuse(path);
     if (exists && S_ISDIR(about.st_mode))
         return fail(CAUSE_UNSUPPORTED, "cannot write %s: it is a directory", path);
-    if (exists && !S_ISREG(about.st_mode)) /* replaced, a device would be lost to all programs */
+    if (exists && !S_ISREG(about.st_mode)) /* a replaced device would be lost to all programs */
         return fail(CAUSE_UNSUPPORTED, "cannot write %s: it is not a regular file", path);
     if (exists && files_read_hold(&about))
         return fail(CAUSE_EXISTS, "cannot write %s: %s", path, FILES_READ_ADVICE);
@@ -224,7 +227,8 @@ int atomic_file_sync(int fd)
     int failed = no_sync ? 0 : fsync(fd);
     while (failed && errno == EINTR)
         failed = fsync(fd);
-    return failed && errno != EINVAL ? errno : 0; /* what cannot be synced is as safe as it gets */
+    /* EINVAL: the file system cannot sync, and the data is as safe as it gets */
+    return failed && errno != EINVAL ? errno : 0;
 }
 
 static int open_to_sync(const char *path)
@@ -238,19 +242,20 @@ static int open_to_sync(const char *path)
 int atomic_file_sync_folder(const char *path)
 {
     int fd = no_sync ? -1 : open_to_sync(path);
-    if (fd < 0) /* it may be written, but not be read */
+    if (fd < 0) /* the folder may be writable but not readable */
         return no_sync || errno == EACCES ? 0 : errno;
     int error = atomic_file_sync(fd);
     close(fd);
     return error;
 }
 
-/* Without force, a file created meanwhile is not replaced. 0 or an errno. */
+/* Gives the file its final name. Without `force`, a file created meanwhile is not replaced. Returns
+ * 0 or an errno. */
 static int rename_into_place(const struct atomic_file *file, const char *hidden)
 {
     unsigned flags = file->force ? 0 : RENAME_NOREPLACE;
     int failed = renameat2(AT_FDCWD, hidden, AT_FDCWD, file->path, flags);
-    if (failed && errno == EINVAL) { /* a file system without that flag */
+    if (failed && errno == EINVAL) { /* the file system does not have the flag */
         failed = link(hidden, file->path);
         if (!failed)
             unlink(hidden);
@@ -301,7 +306,8 @@ enum status atomic_file_keep(struct atomic_file *file, const char *name)
     struct stat about;
     int error = atomic_file_sync(file->held);
     if (!error && stat(file->path, &about) == 0 && files_read_hold(&about))
-        return fail(CAUSE_EXISTS, "cannot write %s: " FILES_READ_ADVICE, name); /* since then */
+        /* the command began to read it after atomic_file_open */
+        return fail(CAUSE_EXISTS, "cannot write %s: " FILES_READ_ADVICE, name);
     if (!error && file->record && fstat(file->held, &about) != 0)
         error = errno;
     if (!error && file->record)

@@ -1,7 +1,7 @@
-/* A file that is complete or absent, also after a power cut: written without a name, or under a
- * hidden one where the file system needs one, and named when it is complete and on the disk.
- * Symbolic links are followed. A file that is replaced passes on its permissions, and its owner and
- * group as far as the user may set them, but no set-user-ID or set-group-ID. */
+/* A file that is complete or absent, even after a power cut. It is written without a name, or under
+ * a hidden one if the file system requires a name. It gets its name when it is complete and on the
+ * disk. Symbolic links are followed. A file that replaces another one gets its permissions, and its
+ * owner and group as far as the user may set them, but no set-user-ID or set-group-ID. */
 #ifndef HALO_ATOMIC_FILE_H
 #define HALO_ATOMIC_FILE_H
 
@@ -9,52 +9,54 @@
 
 #include <sys/stat.h>
 
-/* What keeps a record of outputs, such as a journal. */
+/* A record of outputs that the caller keeps, such as a journal. */
 struct output_record {
     const char
-        *mark; /* ends its hidden name, .NAME.halo-MARK, if it has one: the caller has seen to
-                  it that nobody else writes one of that mark, and what is there is replaced */
-    /* The file is on the disk and gets its name next; `about` stays true of it. */
+        /* End of the hidden name, .NAME.halo-MARK, if there is one. The caller makes sure that
+         * nobody else uses the mark. An existing file of that name is replaced. */
+        *mark;
+    /* Called when the file is on the disk, before it gets its name. `about` stays true of it. */
     enum status (*keep)(void *context, const struct stat *about);
     void *context;
 };
 
 struct atomic_file {
-    char *path;      /* of the final file, links followed */
-    char *temporary; /* path by which it can be opened until then; NULL once kept or discarded */
-    const struct output_record *record; /* or NULL */
+    char *path;      /* path of the final file, without symbolic links */
+    char *temporary; /* path of the file until then; NULL once it was kept or discarded */
+    const struct output_record *record; /* NULL: none */
     bool force;                         /* replace an existing file */
     bool nameless;                      /* `temporary` leads through /proc */
     int fd;                             /* for writing; the caller closes it */
-    int held;                           /* the same, ours */
+    int held;                           /* the same file, closed by this module */
 };
 
-/* Whether two outputs would be one file: the same one, or the same name in one folder. */
+/* Whether two outputs would be one file: an existing file, or a name in the same folder. */
 bool atomic_file_is_same(const char *a, const char *b);
 
-/* Errors: the file exists (without `force`), is one that this command reads (files_read.h), a
- * directory, a device or a pipe; permissions. On failure it may be discarded. */
+/* Opens a file for writing. Discard it, even after a failure. Errors: the file exists (without
+ * `force`); this command reads it (files_read.h); it is a directory, a device or a pipe;
+ * permissions. */
 MUST_CHECK enum status atomic_file_open(struct atomic_file *file, const char *path, bool force);
 
-/* The same with a record, or NULL, that outlives the file. Its folder is not synced then: whoever
- * finds it in the record, but not in the folder, makes it again. */
+/* As atomic_file_open, with a record (or NULL) that outlives the file. With a record the folder is
+ * not synced. A file that is in the record but not in the folder must be written again. */
 MUST_CHECK enum status atomic_file_open_recorded(struct atomic_file *file, const char *path,
                                                  bool force, const struct output_record *record);
 
-/* Wait until it is on the disk, and name it; it may be written further by its fd. `name` is the
- * user's. Errors: the old file has stayed, unless it was the folder that could not be synced. */
+/* Waits until the file is on the disk, and names it. The caller may write more to its fd. `name` is
+ * the user's name for it. Errors: the old file is unchanged, unless only syncing the folder failed.
+ */
 MUST_CHECK enum status atomic_file_keep(struct atomic_file *file, const char *name);
 
-/* Wait until what was written to `fd` is on the disk, or the folder of `path`. Return 0 or an
- * errno. */
+/* Wait until the data of `fd`, or the folder of `path`, is on the disk. Return 0 or an errno. */
 MUST_CHECK int atomic_file_sync(int fd);
 MUST_CHECK int atomic_file_sync_folder(const char *path);
 
-/* Remove it unless it was kept, and free. Does not close fd. */
+/* Removes the file unless it was kept, and frees `file`. Does not close fd. */
 void atomic_file_discard(struct atomic_file *file);
 
-/* The option --no-sync, for any command that writes files: keep without waiting for the disk. It
- * holds for the process. */
+/* The option --no-sync, for commands that write files: files are kept without waiting for the disk.
+ * Holds for the whole process. */
 MUST_CHECK enum status atomic_file_no_sync(void *options, const struct option_row *row,
                                            const char *value);
 #define OPT_NO_SYNC                                                                                \

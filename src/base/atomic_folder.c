@@ -61,7 +61,8 @@ static int retire(const char *hidden, const void *path)
     return renameat2(AT_FDCWD, path, AT_FDCWD, hidden, RENAME_NOREPLACE);
 }
 
-/* Where the file system cannot exchange names; a power cut between leaves the old one hidden. */
+/* Replaces the old folder by two renames, if the file system cannot exchange names. After a power
+ * cut between them the old one is hidden. */
 static int replace(struct atomic_folder *folder)
 {
     char *old;
@@ -116,7 +117,7 @@ void atomic_folder_undo(struct atomic_folder *folder)
         (void)(folder->hidden && rename(folder->path, folder->hidden));
     else if (renameat2(AT_FDCWD, folder->hidden, AT_FDCWD, folder->path, RENAME_EXCHANGE) != 0 &&
              rename(folder->hidden, folder->path) == 0) {
-        free(folder->hidden); /* there was no new one */
+        free(folder->hidden); /* there was no new folder */
         folder->hidden = NULL;
     }
 }

@@ -35,7 +35,7 @@ static bool make_folders(char *path)
     return there;
 }
 
-/* Another user's file may be crafted. */
+/* Whether the file is the user's and not too long. Another user's file may be malicious. */
 static bool is_ours(int fd, size_t most, size_t *size)
 {
     struct stat about;
@@ -52,7 +52,7 @@ static bool read_all(int fd, char *text, size_t size)
     while (at < size) {
         ssize_t got = read(fd, text + at, size - at);
         if (got == 0)
-            errno = EIO; /* it became shorter */
+            errno = EIO; /* the file became shorter */
         if (got == 0 || (got < 0 && errno != EINTR))
             return false;
         at += got > 0 ? (size_t)got : 0;
@@ -64,7 +64,8 @@ static bool read_all(int fd, char *text, size_t size)
 char *cache_file_read(const char *path, size_t most, size_t *size)
 {
     char *text = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would wait for a writer */
+    /* otherwise a FIFO would wait for a writer */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool is_read = fd >= 0 && is_ours(fd, most, size) && (text = malloc(*size + 1)) &&
                    read_all(fd, text, *size);
     int error = errno;

@@ -8,19 +8,20 @@
 
 enum { CACHE_FILE_PATH = 4096 };
 
-/* The path of a file; NULL if the user has no such folder. */
+/* The path of a file in that folder. NULL: the user has no such folder. */
 const char *cache_file_path(char path[CACHE_FILE_PATH], const char *name);
 
-/* The whole file, for the caller to free, with a 0 behind its *size bytes. Never waits. NULL: errno
- * is set: the file is not there, longer than `most`, another user's or no regular file. */
+/* Reads a whole file. The caller frees the result, which has a 0 after its *size bytes. Never
+ * waits. NULL: errno is set; the file is missing, longer than `most`, another user's, or no regular
+ * file. */
 char *cache_file_read(const char *path, size_t most, size_t *size);
 
-/* Write a temporary file and rename it to `path`. Makes the folder and its parent, but no home.
- * False: errno is set, and nothing has changed. */
+/* Writes a temporary file and renames it to `path`. Creates the folder and its parent. Fails if the
+ * home folder is missing. False: errno is set, and nothing has changed. */
 bool cache_file_write(const char *path, const char *text, size_t size);
 
-/* FNV-1a of a text, continued from that of the text before it or from CACHE_FILE_SUM: two texts of
- * one length that differ in one byte never agree. */
+/* FNV-1a of a text. `sum` is that of the text before it, or CACHE_FILE_SUM for the first text. Two
+ * texts of the same length that differ in one byte have different sums. */
 #define CACHE_FILE_SUM UINT64_C(0xcbf29ce484222325)
 uint64_t cache_file_sum(uint64_t sum, const char *text, size_t size);
 

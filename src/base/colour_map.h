@@ -12,10 +12,10 @@ struct colour {
     unsigned char red, green, blue;
 };
 
-/* `share` is 0 (dark) to 1 (light), and clamped. */
+/* The colour for `share`, 0 (dark) to 1 (light). Other values are clamped. */
 struct colour colour_map_at(double share);
 
-/* The nearest of the 240 fixed colours of a terminal with 256: 16..255. */
+/* The nearest of a 256-colour terminal's fixed colours, which are 16 to 255. */
 int colour_map_terminal(struct colour colour);
 
 #endif

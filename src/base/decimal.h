@@ -4,11 +4,11 @@
 
 #include <stdbool.h>
 
-/* As strtod, but neither hexadecimal numbers nor blanks, infinities and NaNs. False: there is no
- * number; *end is `text`. A number beyond double becomes infinite. */
+/* Reads a number as strtod does, but no hexadecimal numbers, leading blanks, infinities or NaNs.
+ * False: there is no number, and *end is `text`. A number beyond double becomes infinite. */
 bool decimal_read(const char *text, char **end, double *value);
 
-/* The whole text. */
+/* Parses the whole text. False: it is not a number. */
 bool decimal_parse(const char *text, double *value);
 
 #endif

@@ -1,6 +1,6 @@
-/* With --json a failure, too, is one JSON object, {"error": {...}}, where the report would have
- * been: on standard output, or on standard error instead of the line of text. Threads: the main
- * one. */
+/* With --json a failure is a JSON object, {"error": {...}}, too. It goes where the report would
+ * have gone: to standard output, or to standard error instead of the line of text. Threads: the
+ * main one. */
 #ifndef HALO_FAILURE_JSON_H
 #define HALO_FAILURE_JSON_H
 
@@ -9,21 +9,22 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Look for --json in the command line. Where a word is "-", standard output may be for sound, and
- * standard error is chosen until the command says otherwise. */
+/* Looks for --json in the command line. If a word is "-", standard output may be for sound. Then
+ * standard error is used until the command chooses (failure_json_to). */
 void failure_json_begin(char **argv);
 
-/* Where reports go: stdout or stderr. */
+/* Chooses where reports go: stdout or stderr. */
 void failure_json_to(FILE *stream);
 
-/* The last failure: code, cause, message; for a report that has it among other things.
- * It is not printed again. NULL: memory, or nothing failed. */
+/* The last failure (code, cause, message), for a report that includes it. It is then not printed
+ * again. NULL: no memory, or nothing failed. */
 json_t *failure_json_take(void);
 
-/* The same of one of many files: the command's own failure is still to come. Any thread. */
+/* The last failure as failure_json_take returns it, for one of many files. The command's own
+ * failure is still printed. Any thread. */
 json_t *failure_json_of_file(void);
 
-/* Print the last failure if --json was given and it was not taken; `code` is the exit code. Errors:
+/* Prints the last failure, if --json was given and nobody took it. `code` is the exit code. Errors:
  * it cannot be written. */
 MUST_CHECK enum status failure_json_print(int code);
 

@@ -11,25 +11,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATIENT_LOOKS = 8 };        /* without a change: complete, even if open for writing */
+/* looks without a change after which a file is complete, even if open for writing */
+enum { PATIENT_LOOKS = 8 };
 static const double PERIOD = 0.25; /* seconds between looks */
 
 struct watched {
     char *path;
     size_t number;
-    struct stat known; /* when added or last reported; st_mode 0: missing */
-    struct stat seen;  /* in the last look */
-    unsigned same;     /* looks since without a change */
-    bool due;          /* to be reported */
+    struct stat known; /* state when added or last reported; st_mode 0: missing */
+    struct stat seen;  /* state in the last look */
+    unsigned same;     /* looks without a change since then */
+    bool due;          /* the change is to be reported */
 };
 
 struct file_watch {
     struct watched *files;
     size_t count;
-    double next; /* when to look again; seconds */
+    double next; /* time of the next look, in seconds */
 };
 
-/* Anything but a regular file counts as missing. */
+/* The file's stat. Anything but a regular file counts as missing. */
 static struct stat look_at(const char *path)
 {
     struct stat about;
@@ -45,13 +46,13 @@ static bool is_same(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* A lease for reading is refused while anybody has the file open for writing. */
+/* Whether no process has the file open for writing. If one has, a lease for reading is refused. */
 static bool is_closed(const char *path)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
-    fcntl(fd, F_SETSIG, SIGURG); /* ignored, if a writer opens it before close() */
+    fcntl(fd, F_SETSIG, SIGURG); /* SIGURG is ignored, if a writer opens the file before close() */
     bool closed = fcntl(fd, F_SETLEASE, F_RDLCK) == 0;
     close(fd); /* also ends the lease */
     return closed;
@@ -106,7 +107,7 @@ void file_watch_close(struct file_watch *watch)
     free(watch);
 }
 
-/* The file may appear later, in an existing folder. */
+/* Checks that the path can be watched. The file may appear later, but its folder must exist. */
 static enum status check(const char *path)
 {
     struct stat about;

@@ -6,12 +6,12 @@
 
 struct named_file {
     struct named_file *next;
-    char *by, *name, *path; /* `by` and `path` without links */
+    char *by, *name, *path; /* `by` and `path` have no symbolic links */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct named_file *first;          /* lock; in the order of addition */
-static struct named_file **last = &first; /* lock */
+static struct named_file *first;          /* protected by `lock`; in the order of addition */
+static struct named_file **last = &first; /* protected by `lock` */
 
 static bool is_same(const struct named_file *file, const struct named_file *other)
 {

@@ -16,14 +16,14 @@
 #define NOT_REGULAR "it is not a regular file; save it to one"
 
 struct file_read {
-    char *path;   /* NULL: a key that finds any path of an inode */
-    bool is_file; /* regular when it was last added, and of this inode */
+    char *path;   /* NULL: the struct is a key that finds any path of an inode */
+    bool is_file; /* when last added, it was a regular file with this inode */
     dev_t device;
     ino_t inode;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both trees, and what is in them */
-static void *by_path, *by_inode;                         /* of struct file_read, by tsearch */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects both trees and their entries */
+static void *by_path, *by_inode;                         /* trees of struct file_read, by tsearch */
 
 static int compare_paths(const void *one, const void *other)
 {
@@ -47,7 +47,7 @@ static struct file_read *find(const char *path)
     return found ? *found : NULL;
 }
 
-/* NULL: no memory. */
+/* Finds or creates the entry of a path. NULL: no memory. */
 static struct file_read *find_or_make(const char *path)
 {
     struct file_read *file = find(path);
@@ -125,14 +125,14 @@ bool files_read_add_below(const char *folder)
     enum { FOLDERS_OPEN = 8 };
     char top[PATH_MAX];
     if (!realpath(folder, top))
-        return true; /* what cannot be read is not */
+        return true; /* a folder that cannot be read has no files to read */
     pthread_mutex_lock(&lock);
     bool added = nftw(top, add_one, FOLDERS_OPEN, FTW_PHYS) != 1;
     pthread_mutex_unlock(&lock);
     return added;
 }
 
-/* Why there is no file, and which there are. */
+/* Why there is no file, and which similar files there are. */
 static struct flaw describe_missing(const char *path)
 {
     static _Thread_local char flaw[SUGGEST_TEXT + 64];
@@ -147,11 +147,11 @@ struct flaw files_read_open(const char *path, FILE **stream)
     *stream = NULL;
     if (!files_read_add(path))
         return flaw_of_errno(ENOMEM);
-    /* Without O_NONBLOCK, opening a FIFO waits for a writer. A regular file does not care. */
+    /* Without O_NONBLOCK, opening a FIFO would wait for a writer. Regular files ignore it. */
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
         return describe_missing(path);
-    bool refused = fd < 0 && errno != ENXIO; /* ENXIO: a socket */
+    bool refused = fd < 0 && errno != ENXIO; /* ENXIO means a socket */
     bool failed = refused || (fd >= 0 && fstat(fd, &about) != 0);
     struct flaw flaw = {0};
     if (!failed && fd >= 0 && S_ISDIR(about.st_mode))
@@ -195,7 +195,7 @@ bool files_read_hold(const struct stat *about)
     while (!held && (found = tfind(&key, &by_inode, compare_inodes))) {
         held = look_at((*found)->path, &now) && now.st_dev == about->st_dev &&
                now.st_ino == about->st_ino;
-        if (!held) /* that file is gone, and another one has its inode */
+        if (!held) /* the file is gone, and another one has its inode */
             leave_inode(*found);
     }
     pthread_mutex_unlock(&lock);

@@ -1,9 +1,9 @@
-/* The files that this command reads, so that it never replaces one of them, under whatever name.
+/* The files that this command reads. It must not replace them, even under another name.
  *
- * Files are remembered by name until the program ends; whether another one is among them is decided
- * by the device and inode that a name had when it was last added and still has, in a time that
- * hardly depends on how many there are, since many jobs ask. Only regular files count. Threads:
- * any, but no real-time step.
+ * Files are remembered by name until the program ends. A file is one of them if it has the device
+ * and inode that a name had when it was last added and still has. The time to find out hardly
+ * depends on the number of files, since many jobs ask. Only regular files count. Threads: any,
+ * except in a real-time step.
  */
 #ifndef HALO_FILES_READ_H
 #define HALO_FILES_READ_H
@@ -17,37 +17,37 @@
 
 #define FILES_READ_ADVICE "this command reads it; choose another name"
 
-/* Remember a file before it is opened; "-" is standard input. False: no memory. */
+/* Remembers a file. Call it before the file is opened. "-" is standard input. False: no memory. */
 bool files_read_add(const char *path);
 
-/* The file was read to its end and may be replaced now. */
+/* Forgets a file that was read to its end. It may be replaced now. */
 void files_read_forget(const char *path);
 
-/* The same as files_read_add for all files of a folder and below, and those that links there lead
- * to, but not for the contents of folders that they lead to. */
+/* files_read_add for all files in a folder and below, and for files that links there lead to.
+ * Folders that links lead to are not searched. */
 bool files_read_add_below(const char *folder);
 
-/* Remember and open a regular file without waiting. Returns why it failed: another kind of
- * file, permissions, memory, or no such file; valid until this thread's next call. */
+/* Remembers and opens a regular file without waiting. Returns why it failed: another kind of file,
+ * permissions, memory, no such file. The text is valid until this thread's next call. */
 struct flaw files_read_open(const char *path, FILE **stream);
 
-/* Prints why not and fails where a path is a FIFO, a socket or a device, which may make its reader
- * wait. What is not there, or a folder, is for who opens it. */
+/* Fails with a message if a path is a FIFO, a socket or a device, which may make its reader wait.
+ * Missing files and folders are no errors here. */
 MUST_CHECK enum status files_read_refuse_waits(const char *path);
 
-/* The same as files_read_open of a file that is text if it can be (plain_text.h). */
+/* files_read_open for a file that may be text, which is converted (plain_text.h). */
 struct flaw files_read_open_text(const char *path, FILE **stream);
 
-/* Whether a file is among them. */
+/* Whether a file is one of the remembered files. */
 bool files_read_hold(const struct stat *about);
 
-/* Call for each regular one, by its path, in the order of these. */
+/* Calls `call` with the path of each remembered regular file, in the order of the paths. */
 void files_read_each(void (*call)(void *context, const char *path), void *context);
 
-/* Whether one of them lies in the folder or below. */
+/* Whether a remembered file is in the folder or below. */
 bool files_read_below(const char *folder);
 
-/* As pread, whole unless the file ends before or reading fails. Any thread. */
+/* Like pread, but reads all `size` bytes unless the file ends or an error occurs. Any thread. */
 ssize_t files_read_at(int fd, void *buffer, size_t size, off_t at);
 
 #endif

@@ -28,8 +28,8 @@ void futex_wake_one(struct futex *count)
         wake_some(count, 1);
 }
 
-/* The waiter counts itself before it reads the value, and this reads the count after raising it: so
- * one of the two sees the other. */
+/* A waiter counts itself before it reads the value. futex_raise reads the count after it has raised
+ * the value. So at least one of them sees the other. */
 HALO_REALTIME void futex_raise(struct futex *count)
 {
     atomic_fetch_add(&count->value, 1);
@@ -65,7 +65,7 @@ HALO_REALTIME bool futex_wait(struct futex *count, uint32_t value, int64_t spin,
     if (end > until)
         end = until;
     while (!futex_reached(count, value) && spin && monotonic_ns() < end)
-        sched_yield(); /* the other process may need this CPU */
+        sched_yield(); /* the other process may need this processor */
     if (futex_reached(count, value))
         return true;
     atomic_fetch_add(&count->sleepers, 1);

@@ -1,8 +1,8 @@
-/* A number that only grows, which threads of one or of several processes wait for.
+/* A number that only grows, which threads of one or several processes can wait for.
  *
- * It wraps at 2^32; the value waited for is less than half of that away. Initially zero. Real-time:
- * raising makes a system call only if somebody sleeps, and does not block. Threads: any number
- * raises it and waits.
+ * It wraps at 2^32. Wait only for values less than 2^31 away. Initially zero. Real-time: raising
+ * does not block, and makes a system call only if a thread sleeps. Threads: any number of them may
+ * raise it and wait.
  */
 #ifndef HALO_FUTEX_H
 #define HALO_FUTEX_H
@@ -12,27 +12,27 @@
 #include <stdint.h>
 
 struct futex {
-    atomic_uint value;
-    atomic_uint sleepers;
+    atomic_uint value;    /* the number */
+    atomic_uint sleepers; /* number of threads that sleep */
 };
 
-/* Raise it by one, and wake all that sleep. */
+/* Raises the number by one and wakes all sleeping threads. */
 void futex_raise(struct futex *count);
 
-/* The same, but wake one only, who wakes another by futex_wake_one if there is more to do than it
- * can do: waking takes some microseconds a thread. */
+/* futex_raise_for_one raises the number and wakes one thread only. If there is more to do, that
+ * thread wakes another by futex_wake_one. Waking takes some microseconds for each thread. */
 void futex_raise_for_one(struct futex *count);
 void futex_wake_one(struct futex *count);
 
-/* Real-time. */
+/* Whether the number has reached `value`. Real-time. */
 bool futex_reached(struct futex *count, uint32_t value);
 
-/* Wait until it is reached: spin for `spin` nanoseconds, then sleep; `until` monotonic_ns() at
- * most, or until a signal comes. False: not reached yet. Real-time, for as long as the step can
- * wait. */
+/* Waits until the number has reached `value`. Spins for `spin` nanoseconds, then sleeps until
+ * monotonic_ns() is `until` or a signal comes. False: it has not. Real-time, if the step can wait
+ * so long. */
 bool futex_wait(struct futex *count, uint32_t value, int64_t spin, int64_t until);
 
-/* Wake the waiters without raising. */
+/* Wakes the waiting threads without raising the number. */
 void futex_wake(struct futex *count);
 
 #endif

@@ -21,7 +21,7 @@ enum { INCH = 100 /* pixels */ };
 static const struct gnuplot_kind {
     const char *suffix;
     const char *terminal;
-    double unit; /* of its sizes, in pixels */
+    double unit; /* pixels per unit of gnuplot's sizes */
 } kinds[] = {
     {".svg", "svg noenhanced font 'Helvetica,13' background rgb 'white' size %g,%g", 1},
     {".png", "pngcairo noenhanced font 'Sans,10' size %g,%g", 1},
@@ -54,9 +54,9 @@ enum status gnuplot_check_here(void)
                       : fail(CAUSE_MISSING, "plots are drawn by gnuplot; install it (gnuplot-nox)");
 }
 
-/* In double quotes, with all but letters, digits and the like as octal escapes: single quotes
- * cannot begin with an apostrophe, and within double ones `this` would be executed. Escapes that
- * begin with 0 have four digits. */
+/* Sends the text in double quotes, with octal escapes for all but letters, digits and the like.
+ * Single quotes could not begin with an apostrophe; in double quotes, `this` would be executed.
+ * Escapes that begin with 0 have four digits. */
 void gnuplot_send_quoted(FILE *commands, const char *text)
 {
     fputc('"', commands);
@@ -91,8 +91,8 @@ static void send_terminal(const struct gnuplot *gnuplot, const struct gnuplot_se
 
 /* ---- the process ---- */
 
-/* Without the user's start-up files. Gnuplot gets the usual handling of the signals that stop_watch
- * ignores. Returns an errno. */
+/* Starts gnuplot without the user's start-up files. It gets the default handling of signals that
+ * stop_watch ignores. Returns an errno. */
 static int spawn(struct gnuplot *gnuplot, int input, int output)
 {
     static char *const arguments[] = {"gnuplot", "--default-settings", NULL};
@@ -126,7 +126,7 @@ static void close_pipe(const int ends[2])
             close(ends[i]);
 }
 
-/* Returns an errno; on success there is a process, which reads from *input. */
+/* Starts gnuplot, which reads from *input. Returns an errno, or 0 if there is a process. */
 static int start(struct gnuplot *gnuplot, int *input)
 {
     int in[2] = {-1, -1}, out[2] = {-1, -1};
@@ -152,7 +152,7 @@ static bool interrupted(void)
     return errno == EINTR && !stop_requested();
 }
 
-/* Returns an errno. */
+/* Writes all bytes. Returns an errno. */
 static int write_all(int fd, const char *bytes, size_t count)
 {
     while (count > 0) {
@@ -167,7 +167,7 @@ static int write_all(int fd, const char *bytes, size_t count)
     return 0;
 }
 
-/* As text of XML. Returns an errno. */
+/* Writes a text escaped for XML. Returns an errno. */
 static int write_escaped(int fd, const char *text)
 {
     static const struct {
@@ -184,8 +184,8 @@ static int write_escaped(int fd, const char *text)
     return error;
 }
 
-/* The head of a drawing. An SVG's title is gnuplot's own, which takes no other but letters and
- * digits: ours stands in its place. Returns an errno. */
+/* Writes the head of a drawing. In an SVG it replaces gnuplot's title, which can only have letters
+ * and digits, by the plot's. Returns an errno. */
 static int write_head(const struct gnuplot *gnuplot, int fd, const char *bytes, size_t count)
 {
     static const char mark[] = "<title>Gnuplot</title>";
@@ -198,7 +198,8 @@ static int write_head(const struct gnuplot *gnuplot, int fd, const char *bytes, 
     return error ? error : write_all(fd, end, count - (size_t)(end - bytes));
 }
 
-/* What there is, up to `count` if `whole`. Returns 0 at the end and on errors. */
+/* Reads what is available or, if `whole`, up to `count` bytes. Returns 0 at the end and after
+ * errors. */
 static size_t read_drawing(struct gnuplot *gnuplot, char *bytes, size_t count, bool whole)
 {
     size_t done = 0;
@@ -215,7 +216,8 @@ static size_t read_drawing(struct gnuplot *gnuplot, char *bytes, size_t count, b
     return done;
 }
 
-/* Reads on after an error of writing: gnuplot would wait for its reader. */
+/* Writes the drawing to the file. It reads on after an error of writing, since gnuplot would wait
+ * for its reader. */
 static void *write_drawing(void *argument)
 {
     struct gnuplot *gnuplot = argument;
@@ -228,7 +230,7 @@ static void *write_drawing(void *argument)
                                             : write_head(gnuplot, fd, bytes, count);
         gnuplot->drawn = true;
     }
-    close(gnuplot->drawing); /* it ends by that, should it still write */
+    close(gnuplot->drawing); /* ends gnuplot, if it still writes */
     return NULL;
 }
 
@@ -240,7 +242,7 @@ enum status gnuplot_open(const struct gnuplot_settings *settings, struct gnuplot
         .file.fd = -1,
     };
     TRY(gnuplot_check_here());
-    stop_watch(); /* failed writes are errors then, and signals leave no half file */
+    stop_watch(); /* failed writes become errors, and signals leave no incomplete file */
     if (settings->file)
         TRY(atomic_file_open(&gnuplot->file, settings->file, settings->force));
     gnuplot->commands = text_stream_open(&gnuplot->text, &gnuplot->size);
@@ -250,7 +252,8 @@ enum status gnuplot_open(const struct gnuplot_settings *settings, struct gnuplot
     return STATUS_OK;
 }
 
-/* A signal from the keyboard also ends gnuplot, which is not an error of gnuplot. */
+/* Explains a failure of gnuplot. A signal from the keyboard also ends gnuplot; this is not
+ * gnuplot's error. */
 static enum status explain(const struct gnuplot *gnuplot, int error, int result)
 {
     if (!error && result == 0 && gnuplot->drawn)
@@ -262,7 +265,7 @@ static enum status explain(const struct gnuplot *gnuplot, int error, int result)
                  : fail(CAUSE_OTHER, "gnuplot could not draw %s", name);
 }
 
-/* All commands or none: gnuplot would draw a part of them. */
+/* Sends all commands or none, since gnuplot would draw a part of them. */
 static enum status draw(struct gnuplot *gnuplot)
 {
     int input, result = -1, error = start(gnuplot, &input);
@@ -285,7 +288,7 @@ static enum status draw(struct gnuplot *gnuplot)
     return gnuplot->error ? STATUS_OK : explain(gnuplot, error, result);
 }
 
-/* Close the file, and keep it if all was written. */
+/* Closes the file, and keeps it if it was written completely. */
 static enum status finish(struct gnuplot *gnuplot, enum status status)
 {
     int error = gnuplot->error;
@@ -305,7 +308,7 @@ enum status gnuplot_close(struct gnuplot *gnuplot, enum status status)
     bool complete = !gnuplot->commands || text_stream_finish(gnuplot->commands) == 0;
     if (status == STATUS_OK && !complete)
         status = fail_memory("a plot");
-    fflush(stdout); /* a drawing in text comes after what was printed */
+    fflush(stdout); /* a plot in characters comes after text that was printed before */
     if (status == STATUS_OK)
         status = draw(gnuplot);
     free(gnuplot->text);

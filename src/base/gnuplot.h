@@ -1,7 +1,7 @@
-/* Plots drawn by gnuplot, which runs as a child, reads commands from a pipe and writes the drawing
- * to another: gnuplot does not tell of failed writes, so halo writes what it draws. It runs once
- * all commands are there. Files are complete or absent. Threads: the caller's, and one that writes.
- * Not real-time. */
+/* Plots drawn by gnuplot. It runs as a child when all commands are there, reads them from a pipe
+ * and writes the drawing to another. halo writes the file, since gnuplot does not report failed
+ * writes. Files are complete or absent. Threads: the caller's, and one that writes. Not real-time.
+ */
 #ifndef HALO_GNUPLOT_H
 #define HALO_GNUPLOT_H
 
@@ -12,45 +12,48 @@
 #include <sys/types.h>
 
 struct gnuplot_settings {
-    const char *file;     /* .svg, .png or .pdf; NULL: text, on standard output */
-    const char *title;    /* of an .svg, kept until gnuplot_close; NULL: the name of the file */
+    const char *file; /* .svg, .png or .pdf; NULL: a plot in characters, on standard output */
+    /* title of an .svg; must stay valid until gnuplot_close; NULL: the file's name */
+    const char *title;
     bool force;           /* replace an existing file */
-    double width, height; /* pixels; of text: characters */
+    double width, height; /* pixels; for a plot in characters: characters */
 };
 
 struct gnuplot {
-    FILE *commands;   /* for gnuplot, kept in `text` */
-    const char *name; /* of the file; NULL: text */
+    FILE *commands;   /* commands for gnuplot; they are collected in `text` */
+    const char *name; /* name of the file; NULL: standard output */
     const char *title;
     struct atomic_file file;
     char *text;
     size_t size;
     pid_t process;
-    int drawing; /* the pipe from gnuplot; the writer's, as are the next two */
-    bool drawn;  /* something */
-    int error;   /* errno of the first call that failed */
+    int drawing; /* pipe from gnuplot; used by the writing thread */
+    bool drawn;  /* gnuplot has drawn something; used by the writing thread */
+    int error;   /* errno of the first call that failed; used by the writing thread */
 };
 
-/* Errors (usage): not a name of a .svg, .png or .pdf file. */
+/* Errors (usage): the file's name does not end with .svg, .png or .pdf. */
 MUST_CHECK enum status gnuplot_check_file(const char *file);
 
 /* Errors: gnuplot is not installed. */
 MUST_CHECK enum status gnuplot_check_here(void);
 
-/* Begin a plot: set the terminal, and watch for signals (stop.h); call gnuplot_close afterwards,
- * also on failure. Errors: no gnuplot, the file exists or cannot be written, memory. */
+/* Begins a plot. Sets gnuplot's terminal and watches for signals (stop.h). Call gnuplot_close
+ * afterwards, even after a failure. Errors: no gnuplot, the file exists or cannot be written,
+ * memory. */
 MUST_CHECK enum status gnuplot_open(const struct gnuplot_settings *settings,
                                     struct gnuplot *gnuplot);
 
-/* If `status` is STATUS_OK run gnuplot, and keep the file if it succeeded and all it drew was
- * written; else remove it. Returns `status` or a new error. */
+/* Ends a plot. If `status` is STATUS_OK, runs gnuplot. Keeps the file if gnuplot succeeded and its
+ * whole drawing was written, otherwise removes it. Returns `status` or a new error. */
 MUST_CHECK enum status gnuplot_close(struct gnuplot *gnuplot, enum status status);
 
-/* Send any text as a string: whatever is the user's goes this way. Nothing in it is executed or
- * expanded, and the terminals take no markup; what is not printable becomes so (printable.h). */
+/* Sends a text as a string. Use it for all text that comes from the user: nothing in it is executed
+ * or expanded, and the terminals take no markup. Unprintable characters are replaced (printable.h).
+ */
 void gnuplot_send_quoted(FILE *commands, const char *text);
 
-/* `set palette` with the colours of colour_map.h. */
+/* Sends `set palette` with the colours of colour_map.h. */
 void gnuplot_send_palette(FILE *commands);
 
 #endif

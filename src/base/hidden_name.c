@@ -14,7 +14,7 @@
 
 #define HIDDEN_MARK ".halo-"
 
-enum { HIDDEN_MARK_DIGITS = 32 }; /* of a mark that is no process */
+enum { HIDDEN_MARK_DIGITS = 32 }; /* digits of a mark that names no process */
 
 static int folder_length(const char *path)
 {
@@ -39,7 +39,8 @@ int hidden_open_folder(const char *path, int flags)
 
 /* ---- folders ---- */
 
-/* Open a folder of ours to be emptied, whatever its permissions; -1 and errno. */
+/* Opens one of halo's folders to empty it, whatever its permissions. Returns -1 and errno if it
+ * fails. */
 static int open_own(int at, const char *name)
 {
     char entry[64];
@@ -71,7 +72,7 @@ static bool is_entry(const struct dirent *entry)
     return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 }
 
-/* Give a folder a new name in `root`. */
+/* Moves a folder to a new name in `root`. */
 static int move_up(int root, int at, const char *name, unsigned *number)
 {
     char here[32];
@@ -85,7 +86,7 @@ static int move_up(int root, int at, const char *name, unsigned *number)
     return moved;
 }
 
-/* Remove a folder in `root`; those in it become folders of `root`. */
+/* Removes a folder in `root`. Folders in it are first moved to `root`. */
 static int remove_level(int root, const char *name, unsigned *number)
 {
     DIR *listing = list_own(root, name);
@@ -100,7 +101,7 @@ static int remove_level(int root, const char *name, unsigned *number)
     return failed ? failed : unlinkat(root, name, AT_REMOVEDIR);
 }
 
-/* Level by level, so that neither a path nor the open folders become too many. */
+/* Works level by level, so that paths stay short and few folders are open. */
 int hidden_remove_folder(const char *folder)
 {
     DIR *listing = list_own(AT_FDCWD, folder);
@@ -122,9 +123,9 @@ int hidden_remove_folder(const char *folder)
     return failed ? failed : rmdir(folder);
 }
 
-/* ---- what killed processes left ---- */
+/* ---- remains of killed processes ---- */
 
-/* The process that a hidden name was made by; 0: it is another name. */
+/* The process that made a hidden name. 0: it is another kind of name. */
 static pid_t maker_of(const char *name)
 {
     const char *mark = NULL;
@@ -209,7 +210,7 @@ int hidden_make(const char *path, int (*make)(const char *name, const void *cont
     return made;
 }
 
-/* The mark of a hidden name; NULL: it has none. */
+/* The mark of a hidden name. NULL: it has none. */
 static const char *mark_of(const char *name)
 {
     const char *mark = NULL;

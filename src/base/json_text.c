@@ -36,7 +36,7 @@ json_t *json_text_load(const char *path, size_t flags, json_error_t *error)
 {
     FILE *file = fopen(path, "re");
     if (!file)
-        return json_load_file(path, flags, error); /* which says why */
+        return json_load_file(path, flags, error); /* reports why it cannot be opened */
     plain_text_skip_mark(file);
     json_t *root = json_loadf(file, flags, error);
     fclose(file);
@@ -45,8 +45,8 @@ json_t *json_text_load(const char *path, size_t flags, json_error_t *error)
 
 static atomic_bool incomplete;
 
-/* libjansson does not check each allocation, and would write beyond what it has; so a last reserve
- * serves it, once, while nothing is written any more. */
+/* libjansson does not check each allocation, and would write beyond its memory. So it gets a last
+ * reserve, once. From then on nothing is written. */
 enum { RESERVE = 1 << 16, RESERVE_UNIT = 16 };
 static _Alignas(RESERVE_UNIT) char reserve[RESERVE];
 
@@ -81,7 +81,7 @@ void json_watch_memory(void)
 
 enum { ESCAPE = 6 /* bytes of \u007F */ };
 
-/* The code of a control character, which has `length` bytes of UTF-8. */
+/* The code of a control character that has `length` bytes of UTF-8. */
 static unsigned code_of(const char *text, size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)text;
@@ -91,8 +91,8 @@ static unsigned code_of(const char *text, size_t length)
     return code;
 }
 
-/* The text with those control characters as escapes that libjansson writes as they are (not C0),
- * and which a terminal obeys; takes the text. NULL: memory. */
+/* Replaces control characters by escapes that libjansson writes as they are (all but C0), since a
+ * terminal obeys them. Takes over `text`. NULL: no memory. */
 static char *escape_controls(char *text)
 {
     size_t size = 1, at = 0;
@@ -118,7 +118,7 @@ char *json_line(json_t *object, size_t flags)
 {
     char *text = object && !atomic_load(&incomplete) ? json_dumps(object, flags) : NULL;
     json_decref(object);
-    if (atomic_load(&incomplete)) { /* the text, too, may lack a part then */
+    if (atomic_load(&incomplete)) { /* then the text may be incomplete, too */
         release(text);
         return NULL;
     }

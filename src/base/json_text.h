@@ -1,5 +1,5 @@
-/* JSON strings of bytes that may not be UTF-8, such as file names; and writing JSON: all of it, or
- * nothing. */
+/* JSON strings of bytes that may not be UTF-8, such as file names. And writing JSON completely or
+ * not at all. */
 #ifndef HALO_JSON_TEXT_H
 #define HALO_JSON_TEXT_H
 
@@ -8,25 +8,26 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* A new reference; each byte that is not UTF-8 becomes U+FFFD, NULL becomes null. NULL: memory. */
+/* Returns a new reference. Each byte that is not UTF-8 becomes U+FFFD. NULL becomes null. Returns
+ * NULL if there is no memory. */
 json_t *json_text(const char *bytes);
 
-/* As json_load_file, behind a byte order mark if there is one. */
+/* Like json_load_file, but skips a byte order mark. */
 json_t *json_text_load(const char *path, size_t flags, json_error_t *error);
 
-/* Take note of memory that runs out while JSON is made, where a missing member would not be seen:
- * from then on nothing is written. Once, before any JSON. */
+/* Makes json_write and json_print fail once memory has run out while JSON is made, since a missing
+ * member would not be noticed. Call it once, before any JSON is made. */
 void json_watch_memory(void);
 
-/* An object as text, for the caller to free; releases it. Control characters are escapes, so that a
- * terminal obeys none. NULL: memory, also for a NULL object. */
+/* Converts an object to text and releases the object. The caller frees the text. Control characters
+ * become escapes, so that a terminal obeys none. NULL: no memory, or `object` is NULL. */
 char *json_line(json_t *object, size_t flags);
 
-/* Write an object and a line's end, and flush; releases it. Returns 0 or an errno. */
+/* Writes an object and a line end, flushes, and releases the object. Returns 0 or an errno. */
 MUST_CHECK int json_write(json_t *object, size_t flags, FILE *stream);
 
-/* Print an object (NULL: out of memory) on standard output and release it; `what` names it in the
- * error message. Errors: writing, memory. */
+/* Prints an object on standard output and releases it. NULL: memory ran out. `what` names the
+ * object in the error message. Errors: writing, memory. */
 MUST_CHECK enum status json_print(json_t *object, size_t flags, const char *what);
 
 #endif

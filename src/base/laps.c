@@ -20,7 +20,7 @@ static const char *const names[LAPS] = {
     [LAP_WRITE] = "write",     [LAP_COMMIT] = "commit",   [LAP_LIBRARY] = "library",
 };
 
-static int64_t started; /* 0: not yet */
+static int64_t started; /* 0: laps_begin was not called */
 static bool is_shown;
 static _Atomic int64_t spent[LAPS];
 

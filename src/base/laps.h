@@ -1,6 +1,6 @@
-/* Where the time of a render goes: seconds of each phase, added up over threads. Shown by
- * --verbose, and for measurements, which the rest of that would disturb, by HALO_LAPS=1 in the
- * environment. Before they begin, a lap costs a comparison. Threads: any. */
+/* How long the phases of a render take, in seconds, summed over threads. Shown by --verbose. For
+ * measurements, which --verbose would disturb, HALO_LAPS=1 in the environment shows only them.
+ * Before laps_begin, a lap costs one comparison. Threads: any. */
 #ifndef HALO_LAPS_H
 #define HALO_LAPS_H
 
@@ -8,40 +8,40 @@
 #include <stdint.h>
 
 enum lap {
-    LAP_OPEN,    /* the input */
-    LAP_CONTEXT, /* a GPU's, in a thread of its own */
-    LAP_LIBRARY, /* of its transforms, in that thread */
-    LAP_MASKS,   /* read and adapted */
-    LAP_CHAIN,   /* filters made; the following are parts of it: */
-    LAP_DEVICE,  /* waiting for that thread */
-    LAP_PIN,     /* memory of the GPU and for its copies */
-    LAP_PLAN,    /* its transforms */
-    LAP_FORM,    /* masks sent to it and transformed */
-    LAP_SINK,    /* the output opened */
-    LAP_BUFFERS, /* blocks allocated */
+    LAP_OPEN,    /* opening the input */
+    LAP_CONTEXT, /* the GPU's context, in a thread of its own */
+    LAP_LIBRARY, /* the library of the GPU's transforms, in that thread */
+    LAP_MASKS,   /* reading and adapting masks */
+    LAP_CHAIN,   /* making filters; the laps up to LAP_FORM are parts of it */
+    LAP_DEVICE,  /* waiting for the thread of LAP_CONTEXT */
+    LAP_PIN,     /* allocating memory of the GPU, and memory for its copies */
+    LAP_PLAN,    /* plans of the GPU's transforms */
+    LAP_FORM,    /* sending masks to the GPU and transforming them */
+    LAP_SINK,    /* opening the output */
+    LAP_BUFFERS, /* allocating blocks */
     LAP_FIRST,   /* until the first block is read */
-    LAP_READ,    /* on the reader's thread */
-    LAP_STARVED, /* the chain waits for it */
-    LAP_STEP,    /* the chain; the following are parts of it: */
-    LAP_SEND,    /* inputs copied to pinned memory and sent */
-    LAP_LAUNCH,  /* kernels queued */
-    LAP_COMPUTE, /* until they are done */
-    LAP_RETURN,  /* outputs sent and copied from pinned memory */
-    LAP_HISTORY, /* inputs kept for the CPU */
+    LAP_READ,    /* reading, on the reader's thread */
+    LAP_STARVED, /* the chain waits for the reader */
+    LAP_STEP,    /* the chain's step; the laps up to LAP_HISTORY are parts of it */
+    LAP_SEND,    /* copying inputs to pinned memory and sending them */
+    LAP_LAUNCH,  /* queuing kernels */
+    LAP_COMPUTE, /* waiting for the kernels */
+    LAP_RETURN,  /* returning outputs and copying them from pinned memory */
+    LAP_HISTORY, /* keeping inputs for the CPU */
     LAP_HELD,    /* the chain waits for the writer */
-    LAP_MEASURE, /* peaks, on the writer's thread */
+    LAP_MEASURE, /* measuring peaks, on the writer's thread */
     LAP_WRITE,
-    LAP_COMMIT, /* the output made permanent */
+    LAP_COMMIT, /* making the output permanent */
     LAPS
 };
 
-/* From now on, and from nothing. Before there are other threads. */
+/* Starts measuring, with all sums at 0. Call it before there are other threads. */
 void laps_begin(bool is_verbose);
 
-int64_t lap_begin(void); /* ns; 0: they have not begun */
+int64_t lap_begin(void); /* the present time in ns; 0: measuring has not started */
 void lap_end(enum lap lap, int64_t begin);
 
-/* Print all that took half a millisecond, if that is wanted. */
+/* Prints the phases that took half a millisecond or more, if the user wants them. */
 void laps_note(void);
 
 #endif

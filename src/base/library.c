@@ -18,7 +18,8 @@ void *library_symbol(const struct library *library, const char *name)
     return symbol;
 }
 
-/* dlopen() has no number of its own; the call of the system that failed left one. */
+/* Opens the library's files. dlopen() sets no error number, so *error is that of the system call
+ * that failed. */
 static bool open_files(struct library *library, char reason[REASON_SIZE], int *error)
 {
     for (size_t i = 0; i < LIBRARY_FILES_MOST && library->files[i]; i++) {

@@ -29,7 +29,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* "max" of v2 is no number, and no limit; that of v1 is about 2^63. */
+/* Reads a limit. "max" of v2 is not a number and means no limit. In v1 no limit is about 2^63. */
 static uint64_t read_limit(const char *folder, const char *name)
 {
     char path[PATH_MAX];
@@ -42,7 +42,7 @@ static uint64_t read_limit(const char *folder, const char *name)
     return is_there ? bytes : UINT64_MAX;
 }
 
-/* The least limit of the group in `mount` and of the groups that hold it. */
+/* The least limit of the group in `mount` and of the groups that contain it. */
 static uint64_t limit_of(const char *mount, const char *group, const char *name)
 {
     char folder[PATH_MAX];
@@ -57,7 +57,7 @@ static uint64_t limit_of(const char *mount, const char *group, const char *name)
     return limit;
 }
 
-/* A line of mountinfo: "31 23 0:28 ROOT MOUNT OPTIONS ... - TYPE SOURCE OPTIONS". */
+/* Reads a line of mountinfo: "31 23 0:28 ROOT MOUNT OPTIONS ... - TYPE SOURCE OPTIONS". */
 static uint64_t limit_in(const char *line, const char *group, bool is_v2)
 {
     char root[PATH_MAX], mount[PATH_MAX], type[32], options[256];
@@ -67,7 +67,7 @@ static uint64_t limit_in(const char *line, const char *group, bool is_v2)
         return UINT64_MAX;
     if (strcmp(type, is_v2 ? "cgroup2" : "cgroup") != 0 || (!is_v2 && !strstr(options, "memory")))
         return UINT64_MAX;
-    /* A container may see its own group mounted, and read the name that its host gives it. */
+    /* A container may see its own group mounted, but read the group's name on the host. */
     size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
     const char *below = strncmp(group, root, length) == 0 ? group + length : "";
     return limit_of(mount, below, is_v2 ? "memory.max" : "memory.limit_in_bytes");
@@ -95,7 +95,7 @@ static bool is_of_memory(const char *controllers)
     return false;
 }
 
-/* Lines of v1: "4:memory,hugetlb:/name"; of v2: "0::/name". */
+/* A line of v1 is "4:memory,hugetlb:/name", of v2 "0::/name". */
 uint64_t memory_limit_of_groups(const char *cgroup, const char *mountinfo)
 {
     char *line = NULL;
@@ -140,7 +140,7 @@ uint64_t memory_limit(void)
     return found;
 }
 
-/* The first line of a file of the kernel's; "": it cannot be read. */
+/* Reads the first line of one of the kernel's files. "": it cannot be read. */
 static void read_line(const char *path, char *line, size_t size)
 {
     *line = '\0';
@@ -175,7 +175,7 @@ bool numa_parse_cpus(const char *list, cpu_set_t *cpus)
     }
 }
 
-/* "0" is the list of a machine with one. */
+/* On a machine with one node, the list is "0". */
 static bool has_several_nodes(const char *sys)
 {
     char path[256], line[64];

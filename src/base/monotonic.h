@@ -23,13 +23,13 @@ static inline struct timespec monotonic_time(int64_t ns)
     return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 }
 
-/* A time in the future, for timed waits on this clock. */
+/* The time after so many milliseconds, for timed waits on this clock. */
 static inline struct timespec monotonic_after(long milliseconds)
 {
     return monotonic_time(monotonic_ns() + 1000000 * (int64_t)milliseconds);
 }
 
-/* Sleep until monotonic_ns() is `ns` or a signal arrives. */
+/* Sleeps until monotonic_ns() is `ns` or a signal arrives. */
 static inline void monotonic_sleep_until(int64_t ns)
 {
     struct timespec time = monotonic_time(ns);

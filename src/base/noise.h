@@ -15,7 +15,7 @@ static inline uint64_t noise_hash(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* Uniform in -1..1; any initial state works. */
+/* The next number, uniform in -1..1. Any initial state works. */
 static inline float noise_next(uint64_t *state)
 {
     uint64_t bits = noise_hash(*state);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Options are named with dashes, --edge, but not keys such as trim= of a mask. */
+/* The dashes before an option's name. Keys such as trim= of a mask have none. */
 static const char *dashes(const char *option)
 {
     bool is_key = option[strlen(option) - 1] == '=' && !strchr(option, ' ');
@@ -78,10 +78,10 @@ static enum status choose_list(const struct option_row *row, const char *text,
     }
 }
 
-/* A number or a power of two such as 2^28; `end` points past it. */
+/* Reads a number or a power of two such as 2^28. *end: the text after it. */
 static bool read_number(const char *text, char **end, size_t *value)
 {
-    if (!isdigit((unsigned char)*text)) /* strtoull accepts blanks and signs */
+    if (!isdigit((unsigned char)*text)) /* strtoull would accept blanks and signs */
         return false;
     errno = 0;
     unsigned long long number = strtoull(text, end, 10);
@@ -167,7 +167,7 @@ enum status options_parse_db(const char *what, const char *text, double least, d
     return STATUS_OK;
 }
 
-/* In a bool, an enum, a uint32_t or a size_t. */
+/* Stores the value in a bool, an enum, a uint32_t or a size_t. */
 static void store_integer(const struct option_row *row, void *field, size_t value)
 {
     if (row->size == sizeof(bool))

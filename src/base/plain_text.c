@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    CTRL_Z = 0x1A, /* ends a text of DOS */
+    CTRL_Z = 0x1A, /* ends a text in DOS */
     PADDING_MOST = 128,
 };
 
@@ -18,7 +18,7 @@ size_t plain_text_mark(const char *text)
     return strncmp(text, MARK, strlen(MARK)) == 0 ? strlen(MARK) : 0;
 }
 
-/* No text begins with its first byte alone. */
+/* Text never begins with the first byte of the mark alone. */
 void plain_text_skip_mark(FILE *stream)
 {
     int first = getc(stream);
@@ -30,13 +30,13 @@ void plain_text_skip_mark(FILE *stream)
     }
 }
 
-/* Where a text comes from: bytes, or units of UTF-16. */
+/* A source of text: bytes, or units of UTF-16. */
 struct text_source {
     FILE *stream;
     bool is_wide, is_big_endian;
 };
 
-/* The next unit, or EOF; `*is_torn` where a file ends within one. */
+/* The next unit, or EOF. *is_torn: the file ends within a unit. */
 static int32_t read_unit(const struct text_source *source, bool *is_torn)
 {
     int first = getc(source->stream);
@@ -68,7 +68,7 @@ static void write_utf8(int32_t code, FILE *to)
         putc(0x80 | (code >> (6 * more) & 0x3F), to);
 }
 
-/* Whether nothing but padding follows a Ctrl-Z. */
+/* Whether only padding follows a Ctrl-Z. */
 static bool only_padding_follows(const struct text_source *source, bool *is_torn)
 {
     int32_t unit;
@@ -78,7 +78,7 @@ static bool only_padding_follows(const struct text_source *source, bool *is_torn
     return unit == EOF;
 }
 
-/* False: it is not text, which a binary file that begins like UTF-16 shows. */
+/* Copies the text. False: it is not text, but a binary file that begins like UTF-16. */
 static bool copy_text(const struct text_source *source, FILE *to)
 {
     bool is_torn = false;
@@ -109,12 +109,13 @@ static bool ends_with_ctrl_z(FILE *stream)
     off_t size = found ? ftello(stream) : 0, from = size > PADDING_MOST ? size - PADDING_MOST : 0;
     size_t count =
         found && fseeko(stream, from, SEEK_SET) == 0 ? fread(tail, 1, PADDING_MOST, stream) : 0;
-    while (count > 0 && strchr("\r\n", tail[count - 1])) /* zeros, too */
+    while (count > 0 && strchr("\r\n", tail[count - 1])) /* also skips zeros */
         count--;
     return count > 0 && tail[count - 1] == CTRL_Z;
 }
 
-/* The stream is left behind the byte order mark, or at the start. */
+/* Whether the file must be converted. The stream is left after the byte order mark, or at the
+ * start. */
 static bool needs_copy(struct text_source *source)
 {
     bool ends_so = ends_with_ctrl_z(source->stream);
@@ -141,8 +142,8 @@ struct flaw plain_text_convert(FILE **stream)
         if (!copy || fflush(copy) != 0 || ferror(copy))
             error = errno ? errno : EIO;
     }
-    (void)fseeko(*stream, 0, SEEK_SET); /* rewind() would forget an error of reading */
-    (void)fflush(*stream);              /* its descriptor, too, which libraries read */
+    (void)fseeko(*stream, 0, SEEK_SET); /* rewind() would forget a read error */
+    (void)fflush(*stream);              /* also moves the descriptor, which libraries read */
     if (copy && is_text && !error && !ferror(*stream)) {
         FILE *original = *stream;
         rewind(copy);

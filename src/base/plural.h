@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* The ending of a word for things. */
+/* The plural ending of a noun: "" for 1, else "s". */
 static inline const char *plural_s(uint64_t count)
 {
     return count == 1 ? "" : "s";

@@ -6,7 +6,7 @@
 
 enum { BUFFERS = 4, ESCAPE = 4 /* bytes of \x1b */, SEQUENCE_MOST = 4 /* bytes of UTF-8 */ };
 
-/* The bytes of the UTF-8 sequence that begins with `lead`; 0: none does. */
+/* The length of a UTF-8 sequence that begins with `lead`. 0: no sequence begins so. */
 static size_t sequence_length(unsigned char lead)
 {
     if (lead < 0x80)
@@ -16,7 +16,8 @@ static size_t sequence_length(unsigned char lead)
     return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-/* The second byte excludes overlong forms, surrogates and what is beyond Unicode. */
+/* Whether `second` can follow `lead`. This excludes overlong forms, surrogates and code points
+ * beyond Unicode. */
 static bool can_follow(unsigned char lead, unsigned char second)
 {
     unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
@@ -37,7 +38,8 @@ size_t printable_utf8(const char *text)
     return length;
 }
 
-/* U+202A to U+202E and U+2066 to U+2069, which turn the order of what follows on the line. */
+/* Whether it is U+202A to U+202E or U+2066 to U+2069, which change the direction of the text after
+ * them. */
 static bool is_direction(const unsigned char bytes[3])
 {
     return bytes[0] == 0xE2 && ((bytes[1] == 0x80 && bytes[2] >= 0xAA && bytes[2] <= 0xAE) ||
@@ -52,7 +54,7 @@ bool printable_is_control(const char *text)
            (bytes[0] == 0xC2 && bytes[1] >= 0x80 && bytes[1] < 0xA0) || is_direction(bytes);
 }
 
-/* The bytes of the character at `text`; 0: its first byte must not be printed. */
+/* The length of the character at `text` in bytes. 0: its first byte must not be printed. */
 static size_t character_length(const char *text)
 {
     return printable_is_control(text) ? 0 : printable_utf8(text);

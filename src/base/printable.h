@@ -1,26 +1,26 @@
-/* Text of others (names of files and plugins, keys, tags) for terminals, tables and plots: what a
- * terminal would obey (C0, DEL, C1, Unicode's overrides of direction) and bytes that are no UTF-8
- * become visible, as \x1b. Names so shown are of one line, and printf '%b' gives their bytes back.
- * Threads: any. Not real-time. */
+/* Makes foreign text (names of files and plugins, keys, tags) safe for terminals, tables and plots.
+ * Characters that a terminal would obey (C0, DEL, C1, Unicode's overrides of direction) and bytes
+ * that are not UTF-8 become visible, as \x1b. A name then is one line, and printf '%b' restores its
+ * bytes. Threads: any. Not real-time. */
 #ifndef HALO_PRINTABLE_H
 #define HALO_PRINTABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { PRINTABLE_MOST = 4096 }; /* bytes, with the 0, of a text that had to be changed */
+enum { PRINTABLE_MOST = 4096 }; /* the most bytes, with the 0, of a text that was changed */
 
-/* `text` itself if nothing has to change, else a copy in a buffer of this thread: cut at
- * PRINTABLE_MOST, and valid until the fourth next call. */
+/* Returns `text` itself if nothing has to change. Otherwise returns a copy in a buffer of this
+ * thread, cut at PRINTABLE_MOST, which is valid until the fourth following call. */
 const char *printable(const char *text);
 
-/* Copy, cut to `size` bytes with the 0, which is at least 1; an escape is never cut. */
+/* Copies a text, cut to `size` bytes with the 0. `size` is at least 1. An escape is never cut. */
 void printable_copy(char *to, size_t size, const char *text);
 
-/* The bytes of the UTF-8 character at `text`; 0: there is none. */
+/* The length in bytes of the UTF-8 character at `text`. 0: there is none. */
 size_t printable_utf8(const char *text);
 
-/* Whether a control character is at `text`: C0 and the 0 at its end, DEL, or in UTF-8 C1
+/* Whether a control character is at `text`: C0, which includes the 0 at the end, DEL, C1 in UTF-8,
  * or an embedding, override or isolate of direction. */
 bool printable_is_control(const char *text);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --help: a command's usage, subcommands and options. */
+/* --help: prints a command's usage, subcommands and options. */
 
 enum { HEAD_WIDTH = 29 };
 
@@ -75,10 +75,10 @@ static void print_help(const struct command *command, enum help help)
         print_all(command);
 }
 
-/* The options and arguments of a command, by getopt_long. */
+/* Parses the options and arguments of a command, by getopt_long. */
 
 enum {
-    FIRST_LONG = 0x100, /* getopt values of rows, above all characters */
+    FIRST_LONG = 0x100, /* getopt's values for rows; greater than all characters */
     OPTIONS_MOST = 128,
     NAMES_BYTES = 256,
 };
@@ -86,7 +86,7 @@ enum {
 struct parser {
     const struct command *command;
     void *options;
-    const struct option_row *argument; /* the next one, or NULL */
+    const struct option_row *argument; /* next argument, or NULL */
     enum help help;
     struct option longs[OPTIONS_MOST + 1];
     char shorts[2 * OPTIONS_MOST + 3];
@@ -97,7 +97,8 @@ static void fill_tables(struct parser *parser)
     const struct option_group *group;
     const struct option_row *row;
     struct option *next = parser->longs, *end = next + OPTIONS_MOST;
-    char *shorts = stpcpy(parser->shorts, "-:"); /* arguments in order; ':' for a missing value */
+    /* '-': arguments in order; ':': report a missing value */
+    char *shorts = stpcpy(parser->shorts, "-:");
     for (size_t i = 0; next < end && (row = program_option(parser->command, i, &group)); i++) {
         struct option option = {
             .name = row->name,
@@ -138,7 +139,8 @@ static void offer_options(const struct parser *parser, struct suggest *near)
     }
 }
 
-/* The options of which `word` is a beginning, as "--replay or --reproducible". */
+/* Lists the options that begin with `word`, as "--replay or --reproducible". Returns their number.
+ */
 static size_t list_begun(const struct parser *parser, const char *word, char names[NAMES_BYTES])
 {
     size_t count = 0, length = strlen(word);
@@ -191,7 +193,8 @@ static enum status refuse(const struct parser *parser, int number, char **argv)
     char letter[3] = {'-', (char)optopt, '\0'};
     const char *text = optopt > 0 && optopt < FIRST_LONG ? letter : argv[optind - 1];
     for (char **word = argv + optind - 1; word <= argv + optind && *word; word++)
-        if (word[0][0] == '-' && access(*word, F_OK) == 0) /* its letters were read in turn */
+        /* getopt read it as letters, one by one */
+        if (word[0][0] == '-' && access(*word, F_OK) == 0)
             return fail(CAUSE_USAGE, "%s is taken for an option; for the file write ./%s", *word,
                         *word);
     if (number == ':')
@@ -199,7 +202,7 @@ static enum status refuse(const struct parser *parser, int number, char **argv)
     return refuse_unknown(parser, text);
 }
 
-/* "IN and OUT" */
+/* The names of the arguments, as "IN and OUT". */
 static const char *argument_names(const struct command *command, char names[NAMES_BYTES])
 {
     names[0] = '\0';
@@ -210,7 +213,8 @@ static const char *argument_names(const struct command *command, char names[NAME
     return *names ? names : command->commands ? "a command first" : "options only";
 }
 
-/* Where an argument is one word, it may have an option as well: a row for the same field. */
+/* The field of an argument. An argument of one word may also be an option, with a row for the same
+ * field. */
 static const char **argument_field(const struct parser *parser, const struct option_row *argument)
 {
     bool is_word = argument->kind == OPTION_STRING;
@@ -239,7 +243,7 @@ static enum status check_once(const struct parser *parser, const struct option_r
                 *field, value, parser->command->name);
 }
 
-/* gain=3 for --gain 3; there may be a file of that name. */
+/* Whether a value such as gain=3 was meant as --gain 3. It may also be a file of that name. */
 static bool is_slip(const struct parser *parser, const char *value)
 {
     char option[64];
@@ -296,7 +300,7 @@ static enum status check_arguments(const struct parser *parser)
                 argument_names(parser->command, names), parser->command->name);
 }
 
-/* An option in the place of a value was not meant as one. */
+/* Whether a word in place of a value is an option. */
 static bool is_option(const struct parser *parser, const char *word)
 {
     const struct option_group *group;
@@ -317,7 +321,7 @@ static enum status check_value(const struct parser *parser, const struct option_
     return STATUS_OK;
 }
 
-/* `word` is the last one that was read. */
+/* `word` is the last word that was read. */
 static enum status parse_option(struct parser *parser, int number, const char *value,
                                 const char *word)
 {
@@ -336,7 +340,8 @@ static enum status parse_option(struct parser *parser, int number, const char *v
                                                     : option_store(row, options, value);
 }
 
-/* Bytes of a dash of typesetters, or of a single one: 0 if there is none. */
+/* The length of a typographic dash, or of a single dash, at the start of a word. 0: there is none.
+ */
 static size_t strange_dash(const char *word)
 {
     static const char *const dashes[] = {"\u2013", "\u2014", "\u2212"};
@@ -346,7 +351,7 @@ static size_t strange_dash(const char *word)
     return word[0] == '-' && word[1] != '-';
 }
 
-/* -force would be -f and -o rce. */
+/* Refuses words such as -force, which would be -f with the value "orce". */
 static enum status check_dashes(const struct parser *parser, char **argv)
 {
     for (char **word = argv; *word && strcmp(*word, "--") != 0; word++) {
@@ -365,7 +370,7 @@ static enum status parse_all(struct parser *parser, int argc, char **argv)
     fill_tables(parser);
     enum status status = check_dashes(parser, argv);
     opterr = 0;
-    optind = 0; /* GNU: restart */
+    optind = 0; /* makes GNU getopt restart */
     while (status == STATUS_OK && !parser->help) {
         int number = getopt_long(argc, argv, parser->shorts, parser->longs, NULL);
         if (number == -1)
@@ -380,12 +385,12 @@ static enum status parse_all(struct parser *parser, int argc, char **argv)
     if (parser->help && optind < argc && strcmp(argv[optind], "all") == 0)
         parser->help = HELP_ALL;
     for (int i = optind; status == STATUS_OK && !parser->help && i < argc; i++)
-        status = parse_argument(parser, argv[i]); /* after -- */
+        status = parse_argument(parser, argv[i]); /* arguments after -- */
     return status == STATUS_OK ? check_arguments(parser) : status;
 }
 
-/* Parse a command's own line into `options`, which has the defaults; *help: whether --help, or
- * --help all, was there; what follows it was not read. Errors: usage, those of parsers. */
+/* Parses the words of a command into `options`, which has the defaults. *help: --help or --help all
+ * was there, and the words after it were not read. Errors: usage, those of parsers. */
 static enum status parse(const struct command *command, int argc, char **argv, void *options,
                          enum help *help)
 {
@@ -442,7 +447,8 @@ static enum status run(const struct command *command, int argc, char **argv)
     return status;
 }
 
-/* Subcommands, at that depth, by their last word, as what to type behind `above`. */
+/* Offers the subcommands at that depth by their last word. The suggestion is the text to type after
+ * `above`. */
 static void offer_commands(struct suggest *near, const struct command *above,
                            const struct command *command, int depth)
 {
@@ -462,7 +468,7 @@ static bool has_close(const struct suggest *near)
     return near->best[0].name && near->best[0].distance <= 1;
 }
 
-/* "version" for --version. */
+/* Offers flags for a word without dashes, as --version for "version". */
 static void offer_flags(struct suggest *near, const struct command *command)
 {
     const struct option_group *group;
@@ -516,7 +522,8 @@ static bool is_help(const char *word)
     return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-/* halo help mask show, halo mask help show, halo --help mask show, halo help render all. */
+/* Prints help for the words of halo help mask show, halo mask help show, halo --help mask show or
+ * halo help render all. */
 static enum status help(const struct command *command, char **words)
 {
     enum help asked = HELP_BRIEF;

@@ -24,7 +24,8 @@ void progress_begin(struct progress *progress, uint32_t rate, bool wanted)
     };
 }
 
-/* In one row of the terminal: what wraps cannot be replaced by the next picture. */
+/* Prints one row of the terminal. A longer text would wrap, and the next one could not replace it.
+ */
 static void show(double share, const char *details)
 {
     size_t columns, rows, width = BAR;
@@ -64,8 +65,8 @@ void progress_update(void *context, uint64_t frames, int64_t total)
     show(share, details);
 }
 
-static const double SHARE_LEAST = 0.01; /* of the work, before an estimate */
-static const double ELAPSED_LEAST = 1;  /* seconds, before that */
+static const double SHARE_LEAST = 0.01; /* part of the work that must be done before an estimate */
+static const double ELAPSED_LEAST = 1;  /* seconds that must pass before an estimate */
 
 void progress_of_many_begin(struct progress_of_many *progress, size_t count, double weight,
                             bool wanted)
@@ -86,7 +87,7 @@ void progress_of_many_end(struct progress_of_many *progress)
     pthread_mutex_destroy(&progress->lock);
 }
 
-/* Seconds that are left, from what took `elapsed`; below 0: too little is done to tell. */
+/* Seconds that are left, after `elapsed` seconds. Negative: too little is done to tell. */
 static double progress_of_many_left(const struct progress_of_many *progress, double elapsed)
 {
     double share = progress->weight > 0 ? progress->weight_done / progress->weight : 0;
@@ -134,7 +135,7 @@ void progress_of_many_add(struct progress_of_many *progress, double weight, bool
     count(progress, weight, true, failed);
 }
 
-/* A job that runs twice does not go back. */
+/* If a job runs twice, its progress does not go back. */
 void progress_of_many_move(struct progress_of_many *progress, double *moved, double weight,
                            uint64_t frames, int64_t total)
 {

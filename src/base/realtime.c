@@ -18,7 +18,7 @@ void realtime_restore(const struct realtime_before *before)
     pthread_setschedparam(pthread_self(), before->policy, &before->parameters);
 }
 
-/* PipeWire and RTKit set a flag beside the policy, so that children do not inherit it. */
+/* PipeWire and RTKit set a flag in the policy, so that children do not inherit it. */
 int realtime_priority(pthread_t thread)
 {
     int policy;
@@ -45,7 +45,7 @@ void realtime_lower(pthread_t thread)
         pthread_getschedparam(thread, &policy, &parameters) != 0)
         return;
     parameters.sched_priority--;
-    (void)pthread_setschedparam(thread, policy, &parameters); /* else as it was */
+    (void)pthread_setschedparam(thread, policy, &parameters); /* if it fails, the priority stays */
 }
 
 bool realtime_lock_memory(void)

@@ -9,16 +9,17 @@
 
 enum { CACHE_LINE = 64 };
 
-/* Counts of all items moved, which wrap with size_t; their difference is the content. Each side has
- * a cache line with its count and a copy of the other count, reloaded only when needed. */
+/* `written` and `read` count all items ever moved, and wrap with size_t. Their difference is the
+ * content. Each side has a cache line with its own count and a copy of the other side's count,
+ * which it reloads only when needed. */
 struct ring {
     size_t item_bytes;
     size_t capacity; /* items; a power of two */
     unsigned char *items;
     _Alignas(CACHE_LINE) atomic_size_t written;
-    size_t read_seen; /* the writer's */
+    size_t read_seen; /* the writer's copy of `read` */
     _Alignas(CACHE_LINE) atomic_size_t read;
-    size_t written_seen; /* the reader's */
+    size_t written_seen; /* the reader's copy of `written` */
 };
 
 enum status ring_create(size_t item_bytes, size_t items, const char *what, struct ring **result)
@@ -35,7 +36,7 @@ enum status ring_create(size_t item_bytes, size_t items, const char *what, struc
         ring_destroy(ring);
         return fail_memory(what);
     }
-    memset(ring->items, 0, capacity * item_bytes); /* avoids page faults later */
+    memset(ring->items, 0, capacity * item_bytes); /* so that no page faults occur later */
     *result = ring;
     return STATUS_OK;
 }
@@ -62,7 +63,7 @@ HALO_REALTIME static size_t stock(struct ring *ring, size_t read, size_t wanted)
     return ring->written_seen - read;
 }
 
-/* Items before the wrap to the start of the ring. */
+/* The number of items before the ring wraps to its start. */
 HALO_REALTIME static size_t first_piece(const struct ring *ring, size_t at, size_t count)
 {
     size_t to_end = ring->capacity - at;

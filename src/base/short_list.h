@@ -12,11 +12,11 @@ struct short_list {
     size_t count;
 };
 
-/* A name that does not fit is cut. */
+/* Adds a name. A name that does not fit is cut. */
 void short_list_add(struct short_list *list, const char *name);
 
-/* "gain, mix and 3 more", followed by `more` ("; see halo plugins info") if names are left out; or
- * "none". Add nothing afterwards. */
+/* The list as "gain, mix and 3 more", or "none". If names are left out, `more` follows, such as ";
+ * see halo plugins info". Add no names afterwards. */
 const char *short_list_text(struct short_list *list, const char *more);
 
 #endif

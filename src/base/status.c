@@ -62,20 +62,20 @@ const char *cause_name(enum cause cause)
     return names[cause];
 }
 
-/* What the program has to say on standard error: the messages of status.h, of which those of
- * failures come through message_emit. */
+/* Printing on standard error: the messages of status.h. Failures are printed by message_emit. */
 
 enum { LINE_MOST = FAILURE_BYTES };
 
 static _Atomic enum verbosity level = VERBOSITY_NORMAL;
-static _Thread_local char *noted; /* where this thread's warnings and notes go; NULL: printed */
+/* this thread's captured warnings and notes; NULL: they are printed */
+static _Thread_local char *noted;
 static _Thread_local size_t noted_size;
-static _Thread_local const char *subject; /* of this thread's warnings, or NULL */
+static _Thread_local const char *subject; /* prefix of this thread's warnings, or NULL */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool transient_shown = false;                       /* lock */
-static void (*show_line)(void *context, const char *line); /* lock */
-static void *show_context;                                 /* lock */
+static bool transient_shown = false;                       /* protected by `lock` */
+static void (*show_line)(void *context, const char *line); /* protected by `lock` */
+static void *show_context;                                 /* protected by `lock` */
 
 void message_lock(void)
 {
@@ -94,10 +94,10 @@ static void wipe_transient(void)
     transient_shown = false;
 }
 
-/* The one place where messages leave, and what they quote becomes printable. */
+/* Prints a message. All messages pass here, and quoted text becomes printable. */
 static void message_emit(const char *raw)
 {
-    static char line[LINE_MOST]; /* memory may have run out */
+    static char line[LINE_MOST]; /* static, as memory may have run out */
     printable_copy(line, sizeof line, raw);
     if (show_line) {
         show_line(show_context, line);
@@ -109,7 +109,7 @@ static void message_emit(const char *raw)
 
 static void print_line(const char *format, va_list arguments)
 {
-    static char raw[LINE_MOST]; /* lock */
+    static char raw[LINE_MOST]; /* protected by `lock` */
     pthread_mutex_lock(&lock);
     vsnprintf(raw, sizeof raw, format, arguments);
     message_emit(raw);
@@ -127,7 +127,7 @@ void log_capture_notes(char *text, size_t size)
     noted_size = size;
 }
 
-/* A line that does not fit is cut off. */
+/* Appends a note. A line that does not fit is cut off. */
 static void keep_note(const char *format, va_list arguments)
 {
     char raw[LINE_MOST];
@@ -216,15 +216,15 @@ void note_transient(const char *format, ...)
 }
 
 static _Thread_local bool log_is_notes = false;
-/* Where failures of this thread go. Without a text and a failure they are printed. */
+/* Where this thread's failures are captured. Without text and failure they are printed. */
 static _Thread_local struct log_keeper keeper;
 /* The prefix of this thread's failures, or NULL. */
 static _Thread_local const char *source;
 
-static struct failure last; /* message_lock */
+static struct failure last; /* protected by message_lock */
 static bool failures_hidden = false;
 
-/* Where one is made that is printed; message_lock. */
+/* A failure that is to be printed is built here. Call it under message_lock. */
 static struct failure *printed_failure(void)
 {
     static struct failure other;
@@ -245,8 +245,8 @@ enum status cause_status(enum cause cause)
                                         : STATUS_FAILED;
 }
 
-/* The end of a line says why. Names can make a line too long: then its middle is left out. (Whoever
- * asks only whether something fails has no room for either.) */
+/* Composes a line. If names make it too long, its middle is left out, since its end says why. (A
+ * caller who only asks whether something fails gives no room at all.) */
 static void keep_ends(char *text, size_t size, const char *format, va_list arguments)
 {
     static const char gap[] = " ... ";
@@ -261,7 +261,8 @@ static void keep_ends(char *text, size_t size, const char *format, va_list argum
     free(whole);
 }
 
-/* `source` and ": ", unless that is NULL, then the text. Both ends of a long line are kept. */
+/* Composes `source` and ": ", unless it is NULL, then the text. Both ends of a long line are kept.
+ */
 static void compose(char *text, size_t size, const char *format, va_list arguments)
 {
     va_list again;
@@ -300,7 +301,7 @@ static enum status fail_as(enum cause cause, const char *kind, const char *forma
     return cause_status(cause);
 }
 
-/* The cause, and the words of a format before its first name. */
+/* Writes the cause, and the format's words before its first name. */
 static void name_kind(char kind[FAILURE_KIND], enum cause cause, const char *format)
 {
     size_t length = strcspn(format, "%");
@@ -408,7 +409,8 @@ enum status fail_memory(const char *what)
 
 bool memory_is_there(size_t bytes)
 {
-    void *volatile block = malloc(bytes); /* which the compiler may otherwise leave out */
+    /* volatile, since the compiler may otherwise remove the call */
+    void *volatile block = malloc(bytes);
     free(block);
     return block != NULL;
 }

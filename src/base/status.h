@@ -1,7 +1,7 @@
 /* The result of a call, and messages.
  *
- * A function that can fail returns an enum status and its result through its last parameter. Where
- * the cause is known, fail() prints one line; callers only return the status.
+ * A function that can fail returns an enum status. It returns its result through its last
+ * parameter. Where the cause is known, fail() prints one line. Callers only return the status.
  * Threads: any, except the thread of a real-time step, which prints nothing.
  */
 #ifndef HALO_STATUS_H
@@ -15,13 +15,12 @@ enum status {
     STATUS_OK = 0,
     STATUS_FAILED = 1,
     STATUS_USAGE = 2,
-    STATUS_SOME_FAILED = 3, /* of many jobs; the others are done */
-    STATUS_TRY_AGAIN = 4,   /* nothing is wrong with the jobs: a full disk, a lost device */
-    STATUS_INTERRUPTED = 5, /* a signal asked to stop; main raises it again */
+    STATUS_SOME_FAILED = 3, /* some of many jobs failed; the others are done */
+    STATUS_TRY_AGAIN = 4,   /* the jobs are right, but a disk is full or a device is lost */
+    STATUS_INTERRUPTED = 5, /* a signal asked to stop; main() ends by the same signal */
 };
 
-/* Why a call failed: what programs read, such as batch's retry, libhalo and --json. Threads: any.
- */
+/* Why a call failed, for programs: batch's retry, libhalo and --json. Threads: any. */
 
 enum cause {
     CAUSE_OTHER,
@@ -42,13 +41,13 @@ enum cause {
     CAUSE_INTERRUPTED,   /* A signal asked to stop. */
 };
 
-/* SILENT: errors only, where something else is written to standard error. */
+/* VERBOSITY_SILENT: errors only, since something else is written to standard error. */
 enum verbosity { VERBOSITY_SILENT, VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_VERBOSE };
 
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
 
-/* Return the status of `call` unless it succeeds. Only where nothing has to be cleaned up. */
+/* Returns the status of `call` unless it succeeds. Use it only if nothing has to be cleaned up. */
 #define TRY(call)                                                                                  \
     do {                                                                                           \
         const enum status tried = (call);                                                          \
@@ -56,45 +55,49 @@ enum verbosity { VERBOSITY_SILENT, VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_
             return tried;                                                                          \
     } while (0)
 
-/* Print "halo: ..." on standard error. Messages are made printable.h's. Returns the status of the
- * cause: STATUS_USAGE, STATUS_INTERRUPTED, STATUS_SOME_FAILED or STATUS_FAILED. */
+/* Prints "halo: ..." on standard error, with unprintable characters replaced (printable.h). Returns
+ * the status of the cause: STATUS_USAGE, STATUS_INTERRUPTED, STATUS_SOME_FAILED or STATUS_FAILED.
+ */
 MUST_CHECK enum status fail(enum cause cause, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* The same with a number from <errno.h>: ": " and its text end the message. */
+/* fail() for a number from <errno.h>. The message ends with ": " and the number's text. */
 MUST_CHECK enum status fail_errno(int error, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* The status that fail() returns. */
+/* The status that fail() returns for a cause. */
 enum status cause_status(enum cause cause);
 
 enum { FAILURE_BYTES = 8192, FAILURE_KIND = 256 };
 
 struct failure {
     enum cause cause;
-    char message[FAILURE_BYTES]; /* the bytes of names as they are */
-    char kind[FAILURE_KIND];     /* "missing: cannot open": cause and what failed, without names */
+    char message[FAILURE_BYTES]; /* names have their original bytes */
+    /* cause and failed action, without names, such as "missing: cannot open" */
+    char kind[FAILURE_KIND];
 };
 
-/* The last one that was printed, by any thread, not as a note. False: there is none. */
+/* The last failure that any thread printed as an error. False: there is none. */
 bool failure_last(struct failure *failure);
 
-/* Print failures no more, since they are reported in another way. */
+/* Hides failures, since they are reported in another way. */
 void failures_hide(bool hidden);
 
 /* For this thread: failures are printed as notes, since another way will be tried. */
 void log_as_notes(bool are_notes);
 
-/* For this thread, until it ends: failures are written to `text`, which is emptied now and shown as
- * it is. NULL: printed. What is to fail again is kept by log_keep_failure. */
+/* For this thread, until it ends: failures are written to `text`, which is emptied first. They keep
+ * their original bytes. NULL: they are printed. To fail with them again, use log_keep_failure
+ * instead. */
 void log_capture(char *text, size_t size);
 
-/* For this thread: warnings and notes are added to `text`, a string, as lines. NULL: printed. */
+/* For this thread: warnings and notes are appended to the string `text`, as lines. NULL: they are
+ * printed. */
 void log_capture_notes(char *text, size_t size);
 
-/* For this thread: failures begin with "where: ". NULL: without. Returns the previous prefix. */
+/* For this thread: failures begin with "where: ". NULL: no prefix. Returns the previous prefix. */
 const char *log_prefix(const char *where);
 
-/* The same for a while: what log_keep_in returns is restored by log_keep_again, so that a caller
- * who keeps failures goes on to get them. */
+/* Captures failures for a while. log_keep_in returns the former state, which log_keep_again
+ * restores, so that a caller who captures failures, too, gets later ones. */
 struct log_keeper {
     char *text;
     size_t size;
@@ -103,59 +106,61 @@ struct log_keeper {
 MUST_CHECK struct log_keeper log_keep_in(char *text, size_t size);
 void log_keep_again(const struct log_keeper *before);
 
-/* Into `failure`, for fail_again of any thread. Its message is empty until then. */
+/* Captures failures into `failure`, for fail_again on any thread. Its message is empty until
+ * something fails. */
 MUST_CHECK struct log_keeper log_keep_failure(struct failure *failure);
 
-/* Fail as that one did, behind the prefix of this thread. */
+/* Fails with the same cause and message. This thread's prefix is put before the message. */
 MUST_CHECK enum status fail_again(const struct failure *failure);
 
-/* For this thread: warnings begin with "subject: ". NULL: without. */
+/* For this thread: warnings begin with "subject: ". NULL: no prefix. */
 void warn_about(const char *subject);
 
-/* Print that memory ran out for `what`; returns STATUS_FAILED. */
+/* Prints that there is no memory for `what`. Returns STATUS_FAILED. */
 MUST_CHECK enum status fail_memory(const char *what);
 
-/* Whether that many bytes can be allocated now. For before a call to a library that ends the
- * program, or crashes, where it gets none: libsoxr, lilv, TagLib, libsndfile with its codecs.
- */
+/* Whether so many bytes can be allocated now. Call it before a library that ends the program, or
+ * crashes, without memory: libsoxr, lilv, TagLib, libsndfile with its codecs. */
 MUST_CHECK bool memory_is_there(size_t bytes);
 
-/* On standard error: what spoils the sound or loses a part of it, also when quiet. */
+/* Prints a warning on standard error, even when quiet: the sound is spoilt or a part of it is lost.
+ */
 void warning(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* Notes go to standard error: note() unless quiet, note_detail() if verbose. */
+/* Print notes on standard error: note() unless quiet, note_detail() only if verbose. */
 void note(const char *format, ...) PRINTF_LIKE(1, 2);
 void note_detail(const char *format, ...) PRINTF_LIKE(1, 2);
 void note_verbosity(enum verbosity verbosity);
 enum verbosity note_verbosity_now(void);
 
-/* Pass lines to show(), without "halo: ", instead of printing them. show may be called by any
- * thread, one at a time, and must not print; after messages_to(NULL, NULL) returns it is not
- * running. */
+/* Passes lines to show(), without "halo: ", instead of printing them. Any thread may call show(),
+ * but only one at a time. show() must not print. It is not running any more when messages_to(NULL,
+ * NULL) returns. */
 void messages_to(void (*show)(void *context, const char *line), void *context);
 
-/* A line on the terminal that the next message replaces (progress). */
+/* Prints a line on the terminal that the next message replaces, for progress. */
 void note_transient(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* The cause of a number from <errno.h>. */
+/* The cause for a number from <errno.h>. */
 enum cause cause_of_errno(int error);
 
-/* What is wrong with a file. */
+/* Why a file cannot be used. */
 struct flaw {
     enum cause cause;
     const char *text; /* the end of a message; NULL: nothing is wrong */
 };
 
-/* The flaw in the system's words. They are valid until this thread's next strerror(). */
+/* The flaw in the system's words. Its text is valid until this thread's next strerror(). */
 struct flaw flaw_of_errno(int error);
 
-/* "no space": the word of --json. */
+/* The word for a cause in --json, such as "no space". */
 const char *cause_name(enum cause cause);
 
-/* The order of messages. Threads: any. */
+/* ---- the order of messages; any thread ---- */
 
-/* Until the unlock other threads wait before they print a message, and this one prints none but by
- * message_emit. Also for a call that redirects standard error: those of others would be lost. */
+/* Locks messages until message_unlock. Other threads wait before they print, and this thread prints
+ * only by message_emit. Also use it around a call that redirects standard error, where other
+ * threads' messages would be lost. */
 void message_lock(void);
 void message_unlock(void);
 

@@ -11,24 +11,24 @@
 #include <sys/prctl.h>
 
 enum {
-    SPIN = 1000000,  /* ns, for another part of the same step */
-    MARGIN = 150000, /* ns before and after the time for which a step is expected */
-    OPEN = 1,        /* the door's lowest bit; the others count who is inside */
+    SPIN = 1000000,  /* ns that a thread spins for another part of the same step */
+    MARGIN = 150000, /* ns that a thread spins before and after the expected time of a step */
+    OPEN = 1,        /* lowest bit of `door`; the other bits count the threads inside */
     INSIDE = 2,
 };
 
 struct step_crew {
-    struct futex bell; /* parts begun */
+    struct futex bell; /* number of parts that have begun */
     atomic_uint door;
     atomic_bool ending;
-    atomic_int_fast64_t expected; /* monotonic_ns() */
+    atomic_int_fast64_t expected; /* time of the next step, monotonic_ns() */
     void (*task)(void *context);
     void *context;
-    size_t count; /* of threads */
+    size_t count; /* number of threads */
     pthread_t started[];
 };
 
-/* False: the part has ended. */
+/* Joins the current part of the step. False: the part has ended. */
 static bool enter(struct step_crew *crew)
 {
     unsigned door = atomic_load(&crew->door);
@@ -38,7 +38,8 @@ static bool enter(struct step_crew *crew)
     return false;
 }
 
-/* For a part after `heard`: until one begins, or the next step is near, or does not come. */
+/* Waits after part number `heard`: until the next part begins, the next step is near, or the step
+ * does not come. */
 static bool wait_for_part(struct step_crew *crew, uint32_t heard, int64_t spin)
 {
     int64_t now = monotonic_ns(), expected = atomic_load(&crew->expected);
@@ -54,7 +55,8 @@ static void *help(void *argument)
     struct step_crew *crew = argument;
     bool has_begun = true;
     realtime_flush_denormals();
-    (void)prctl(PR_SET_TIMERSLACK, 1UL); /* else 50 us, without a real-time priority */
+    /* the default is 50 us, unless the thread has a real-time priority */
+    (void)prctl(PR_SET_TIMERSLACK, 1UL);
     for (uint32_t heard = 0; !atomic_load(&crew->ending);) {
         has_begun = wait_for_part(crew, heard, has_begun ? SPIN : 0);
         if (!has_begun)

@@ -1,11 +1,11 @@
-/* Threads that take part in a real-time step, where its work is in pieces that whoever is there
- * claims one by one.
+/* Threads that take part in a real-time step. The step's work is divided into pieces, which the
+ * threads claim one by one.
  *
- * They sleep between steps, and spin for a while after a part of one, since another may follow, and
- * around the time for which the next step is expected: waking a thread takes its caller some 10 us
- * and the thread 50 or more, and one that wakes others in turn does so after that. The step wakes
- * those that sleep, and begins; it never waits for one that has not come, only for those that are
- * at work. Threads: one step at a time.
+ * The threads sleep between steps. They spin for a while after a part of a step, since another part
+ * may follow, and around the time at which the next step is expected. Waking a thread takes the
+ * caller about 10 us and the thread 50 us or more. A thread that wakes others must first wake
+ * itself. The step wakes sleeping threads and begins. It never waits for a thread that has not
+ * come, only for those that are working. Threads: one step at a time.
  */
 #ifndef HALO_STEP_CREW_H
 #define HALO_STEP_CREW_H
@@ -17,16 +17,17 @@
 
 struct step_crew;
 
-/* At the caller's priority. Errors: memory, threads. Control thread. */
+/* Starts threads at the caller's priority. Errors: memory, threads. Control thread. */
 MUST_CHECK enum status step_crew_create(size_t threads, struct step_crew **crew);
-void step_crew_destroy(struct step_crew *crew); /* NULL: nothing */
+void step_crew_destroy(struct step_crew *crew); /* NULL is allowed */
 
-/* Real-time: when the next step begins, monotonic_ns(), as far as is known. One that begins at
- * another time finds threads asleep, and nothing worse. `crew` may be NULL. */
+/* Says when the next step will probably begin, in monotonic_ns(). If it begins at another time, the
+ * threads are asleep and take longer to come. `crew` may be NULL. Real-time. */
 void step_crew_expect(struct step_crew *crew, int64_t at);
 
-/* Real-time, unless `crew` is NULL. Between the two, each thread that is awake in time calls
- * `task`, which returns when no piece is left; `end` waits until all of them have returned. */
+/* Between begin and end, each thread that is awake in time calls `task`. `task` returns when no
+ * piece is left. step_crew_end waits until all calls have returned. If `crew` is NULL, both
+ * functions do nothing. Real-time. */
 void step_crew_begin(struct step_crew *crew, void (*task)(void *context), void *context);
 void step_crew_end(struct step_crew *crew);
 

@@ -19,7 +19,7 @@ static atomic_bool watching = false;
 static void (*volatile tidy_up)(void) = NULL;
 static bool is_the_end = false;
 
-/* No SA_RESTART: a blocked read or write returns, and the flag is checked. */
+/* There is no SA_RESTART, so that a blocked read or write returns and the flag is checked. */
 static struct sigaction caught_by(void (*handler)(int, siginfo_t *, void *))
 {
     struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
@@ -34,9 +34,9 @@ static void do_nothing(int number, siginfo_t *signal, void *context)
     (void)context;
 }
 
-/* The signal may have come between a check of the flag and a call that then waits, such as that
- * which opens a FIFO without a writer: others interrupt it, from a timer, which those that are sent
- * to other threads do not put off. */
+/* Starts a timer whose signals interrupt later calls. The first signal may have come between a
+ * check of the flag and a call that waits, such as opening a FIFO without a writer. Signals to
+ * other threads do not delay the timer. */
 static void interrupt_again(void)
 {
     const struct sigaction action = caught_by(do_nothing);
@@ -62,14 +62,14 @@ static void end_with_a_line(int number, siginfo_t *signal, void *context)
     (void)context;
     static const char line[] = "halo: stopped\n";
     if (write(STDERR_FILENO, line, sizeof line - 1) < 0) {
-        /* nobody reads it */
+        /* the pipe is not read any more */
     }
     end_now(number);
 }
 
-/* timeout(1) sends a signal to its child and at once to the group, the child included: that is one
- * request to end, and no second one that ends the program without its report. Keys come from the
- * terminal, that is from no process: two of them are always two requests. */
+/* timeout(1) sends a signal to its child, and at once to the group, which includes the child. That
+ * is one request to end, not two; a second request would end the program without its report. Keys
+ * come from the terminal and have no sending process. Two of them are always two requests. */
 static void catch_signal(int number, siginfo_t *signal, void *context)
 {
     static volatile int64_t first;
@@ -83,7 +83,7 @@ static void catch_signal(int number, siginfo_t *signal, void *context)
         return;
     first = now;
     first_sender = sender;
-    interrupt_again(); /* before others see the flag, and interrupt as well */
+    interrupt_again(); /* before other threads see the flag and interrupt as well */
     caught = number;
 }
 
@@ -109,7 +109,7 @@ void stop_before_end(void (*tidy)(void))
     tidy_up = tidy;
 }
 
-/* In the library signals are the program's own. */
+/* In the library, signals belong to the host program. */
 void stop_allow_interrupt(void)
 {
     if (!atomic_load(&watching))
@@ -131,7 +131,7 @@ static void handle_by(void (*handler)(int, siginfo_t *, void *))
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction before;
-        /* nohup and background shells ignore some of these. */
+        /* nohup and background shells ignore some of these signals. Those stay ignored. */
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
@@ -146,7 +146,7 @@ void stop_watch(void)
 {
     handle_by(catch_signal);
     atomic_store(&watching, true);
-    /* write() reports these as errors. */
+    /* write() then reports a broken pipe as an error. */
     signal(SIGPIPE, SIG_IGN);
 }
 

@@ -13,7 +13,7 @@
 enum {
     WORD_MOST = 255, /* letters compared */
     WITHIN_LEAST = 3,
-    FILES_MOST = 10000, /* of a folder that are looked at */
+    FILES_MOST = 10000, /* files of a folder that are compared */
 };
 
 static size_t least(size_t a, size_t b)
@@ -26,8 +26,8 @@ static bool same(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Three rows of the table of optimal string alignment: Levenshtein's, and two neighbours exchanged
- * are one edit. */
+/* The distance of two words: optimal string alignment, with three rows of its table. It is
+ * Levenshtein's distance, but exchanging two neighbours is one edit. */
 static size_t edits(const char *a, const char *b)
 {
     size_t rows[3][WORD_MOST + 1];
@@ -53,7 +53,7 @@ static size_t file_start(const char *path)
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* NULL: errno says why. */
+/* Opens the folder of a path. NULL: errno says why not. */
 static DIR *open_folder(const char *path, char folder[PATH_MAX])
 {
     size_t start = file_start(path);
@@ -73,7 +73,8 @@ static void insert(struct suggest *near, size_t place, const char *name, size_t 
     near->best[place] = (struct near_name){copy, distance};
 }
 
-/* Whether it is there and as near; one that is farther is removed. */
+/* Whether the list has the name at this distance or nearer. Removes the name if it is there but
+ * farther. */
 static bool is_known(struct suggest *near, const char *name, size_t distance)
 {
     size_t i = 0;
@@ -103,7 +104,7 @@ void suggest_offer(struct suggest *near, const char *name)
     suggest_offer_as(near, name, name);
 }
 
-/* Whether the name has the parts of the word that dashes separate, in their order. */
+/* Whether the name has the word's parts between dashes, in their order. */
 static bool has_parts(const char *name, const char *word)
 {
     size_t letters = 0;
@@ -120,7 +121,7 @@ static bool has_parts(const char *name, const char *word)
     return name && letters >= WITHIN_LEAST;
 }
 
-/* Bytes of the same file extension, which says nothing of how similar two names are. */
+/* Length of a file extension that both names have, which does not make them similar. */
 static size_t same_extension(const char *a, const char *b)
 {
     const char *one = strrchr(a, '.'), *other = strrchr(b, '.');
@@ -165,7 +166,7 @@ void suggest_offer_files(struct suggest *near, const char *path)
         char stem[sizeof entry->d_name];
         snprintf(stem, sizeof stem, "%.*s", (int)strcspn(entry->d_name, "."), entry->d_name);
         int length = snprintf(shown, sizeof shown, "%.*s%s", (int)start, path, entry->d_name);
-        if (!*stem || (size_t)length >= sizeof shown) /* a hidden file */
+        if (!*stem || (size_t)length >= sizeof shown) /* a hidden file, or too long */
             continue;
         suggest_offer_as(near, entry->d_name, shown);
         suggest_offer_as(near, stem, shown);

@@ -18,7 +18,7 @@ static volatile sig_atomic_t is_kept = 0;
 static volatile sig_atomic_t has_keys = 0;
 
 static volatile sig_atomic_t errors_from = -1; /* read end of the pipe */
-static volatile sig_atomic_t errors_to = -1;   /* original standard error */
+static volatile sig_atomic_t errors_to = -1;   /* the original standard error */
 
 bool terminal_is_ours(void)
 {
@@ -61,11 +61,12 @@ void terminal_restore(void)
     if (!is_kept)
         return;
     is_kept = has_keys = 0;
-    size_t length = strlen(farewell); /* async-signal-safe */
+    size_t length = strlen(farewell); /* strlen is async-signal-safe */
     if (length > 0 && write(STDOUT_FILENO, farewell, length) < 0)
         farewell[0] = '\0'; /* the terminal is gone */
     give_errors_back();
-    /* In the background this would stop halo, and the shell has restored the terminal. */
+    /* In the background tcsetattr would stop halo, and the shell has restored the terminal already.
+     */
     if (terminal_is_ours())
         tcsetattr(STDIN_FILENO, TCSANOW, &kept);
 }
@@ -77,7 +78,7 @@ static void die_tidily(int number)
     raise(number);
 }
 
-/* The shell changes the settings while halo is stopped. */
+/* Sets the terminal again, since the shell changes it while halo is stopped. */
 static void come_back(int number)
 {
     (void)number;
@@ -90,7 +91,7 @@ static void handle(int number, void (*handler)(int))
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
     struct sigaction before;
     sigemptyset(&action.sa_mask);
-    /* Another handler restores the terminal itself: see stop.h. */
+    /* Another handler restores the terminal itself; see stop.h. */
     if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
         sigaction(number, &action, NULL);
 }
@@ -158,7 +159,7 @@ bool terminal_refuses_colours(void)
     return *variable("NO_COLOR") != '\0' || strcmp(variable("CLICOLOR"), "0") == 0;
 }
 
-/* Into a pipe to a pager, or a log that shows them. */
+/* Whether the user wants colours in a pipe to a pager or in a log. */
 static bool wants_colours(void)
 {
     const char *forced = variable("FORCE_COLOR"), *also = variable("CLICOLOR_FORCE");

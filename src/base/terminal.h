@@ -1,6 +1,6 @@
-/* The settings of the terminal at standard input and output: saved before a change, and restored by
- * terminal_restore, exit() and any signal that ends the program.
- * Threads: the control thread's; terminal_restore also in signal handlers.
+/* The settings of the terminal at standard input and output. They are saved before a change, and
+ * restored by terminal_restore, exit() and any signal that ends the program.
+ * Threads: the control thread; terminal_restore also in signal handlers.
  */
 #ifndef HALO_TERMINAL_H
 #define HALO_TERMINAL_H
@@ -8,30 +8,31 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether halo is in the foreground of the terminal; a background process that changes it is
+/* Whether halo is in the terminal's foreground. A background process that changes the terminal is
  * stopped. */
 bool terminal_is_ours(void);
 
-/* Save the settings. `farewell` is copied, and written when they are restored; NULL: nothing. */
+/* Saves the settings. `farewell` is copied, and printed when the settings are restored. NULL:
+ * nothing. */
 void terminal_keep(const char *farewell);
 
-/* Read single keys without echo; keys for signals still work, Ctrl-S does not. After terminal_keep.
- */
+/* Makes single keys readable, without echo. Keys for signals still work; Ctrl-S does not. Call
+ * terminal_keep first. */
 void terminal_take_keys(void);
 
-/* Disable Ctrl-S, which would block writers. */
+/* Disables Ctrl-S, which would block writers. */
 void terminal_let_run(void);
 
-/* Redirect standard error to the returned non-blocking descriptor until the terminal is restored;
- * unread text is then written to standard error. -1: not a terminal, or no descriptors. */
+/* Redirects standard error to the returned non-blocking descriptor until the terminal is restored.
+ * Text that is then unread is written to standard error. -1: not a terminal, or no descriptors. */
 int terminal_take_errors(void);
 
-/* No effect if nothing was saved. */
+/* Restores the settings. No effect if none were saved. */
 void terminal_restore(void);
 
 /* ---- output; any thread ---- */
 
-/* In characters; 80 x 24 if unknown. */
+/* The terminal's size in characters; 80 x 24 if unknown. */
 void terminal_output_size(size_t *columns, size_t *rows);
 
 enum terminal_colours { TERMINAL_COLOURS_NONE, TERMINAL_COLOURS_256, TERMINAL_COLOURS_ALL };
@@ -39,9 +40,9 @@ enum terminal_colours { TERMINAL_COLOURS_NONE, TERMINAL_COLOURS_256, TERMINAL_CO
 /* Whether NO_COLOR is set, or CLICOLOR is 0. */
 bool terminal_refuses_colours(void);
 
-/* None if standard output is not a terminal or TERM names one with few colours, unless FORCE_COLOR
- * or CLICOLOR_FORCE is set and not 0; and none if terminal_refuses_colours (no-color.org,
- * bixense.com/clicolors). All: 24 bits, by COLORTERM. */
+/* The colours to use on standard output. None if terminal_refuses_colours. None if standard output
+ * is not a terminal or TERM names one with few colours, unless FORCE_COLOR or CLICOLOR_FORCE is set
+ * and not 0 (no-color.org, bixense.com/clicolors). All: 24 bits, if COLORTERM says so. */
 enum terminal_colours terminal_output_colours(void);
 
 #endif

@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum {
-    LINE_MOST = 1 << 19, /* bytes; a row of the widest two-dimensional mask */
+    LINE_MOST = 1 << 19, /* bytes: a row of the widest two-dimensional mask */
     WORD_MOST = 63,
-    DECIMALS_SURE = 4, /* so many digits after a comma are decimals */
+    DECIMALS_SURE = 4, /* if so many digits follow a comma, it is a decimal comma */
 };
 
 enum status text_lines_init(struct text_lines *lines, const char *file, FILE *stream)
@@ -55,14 +55,14 @@ void text_lines_plain(char *line)
         {"\xE2\x80\x93", '-'}, /* en dash */
         {"\xE2\x80\x91", '-'}, /* no-break hyphen */
         {"\xE2\x80\x90", '-'}, /* hyphen */
-        {"\xEF\xBC\x8D", '-'}, /* of full width */
-        {"\xEF\xB9\xA3", '-'}, /* small */
+        {"\xEF\xBC\x8D", '-'}, /* full-width hyphen */
+        {"\xEF\xB9\xA3", '-'}, /* small hyphen */
         {"\xC2\xA0", ' '},     /* no-break space */
-        {"\xE2\x80\xAF", ' '}, /* narrow */
-        {"\xE2\x80\x87", ' '}, /* as wide as a digit */
+        {"\xE2\x80\xAF", ' '}, /* narrow no-break space */
+        {"\xE2\x80\x87", ' '}, /* figure space */
         {"\xE2\x80\x89", ' '}, /* thin space */
     };
-    while (*line && !(*line & 0x80)) /* most lines are ASCII to their end */
+    while (*line && !(*line & 0x80)) /* most lines have ASCII only */
         line++;
     char *to = line;
     for (const char *from = line; *from;) {

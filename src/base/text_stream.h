@@ -1,6 +1,5 @@
-/* Streams that text is written to, in memory or a file, and whose end tells whether all of it is
- * there: fclose() forgets that an earlier write failed, and open_memstream() that memory ran out.
- */
+/* Streams for writing text to memory or a file. Finishing one tells whether all text was written.
+ * fclose() would forget an earlier error, and open_memstream() that memory ran out. */
 #ifndef HALO_TEXT_STREAM_H
 #define HALO_TEXT_STREAM_H
 
@@ -8,12 +7,12 @@
 
 #include <stdio.h>
 
-/* A stream into memory: once it is finished, *text holds *size bytes and a zero; it is the caller's
- * to free, also after an error. NULL: memory. */
+/* A stream into memory. After text_stream_finish, *text has *size bytes and a zero. The caller
+ * frees *text, even after an error. NULL: no memory. */
 FILE *text_stream_open(char **text, size_t *size);
 
-/* Close a stream. Returns 0 or an errno, also if anything before could not be written, or if it is
- * NULL, since it could not be opened. */
+/* Closes a stream. Returns 0, or an errno if any write failed. NULL, a stream that could not be
+ * opened, is an error, too. */
 MUST_CHECK int text_stream_finish(FILE *stream);
 
 #endif

@@ -30,7 +30,7 @@ int thread_start(pthread_t *thread, const char *name, enum thread_priority prior
     return 0;
 }
 
-/* The system has one word for two causes. */
+/* The system has one error for two causes; this names both. */
 const char *thread_error(int error)
 {
     return error == EAGAIN ? "not enough memory for it, or too many run" : strerror(error);

@@ -1,4 +1,4 @@
-/* Starts threads with all signals blocked: signals interrupt the main thread. */
+/* Starts threads in which all signals are blocked, so that signals interrupt the main thread. */
 #ifndef HALO_THREAD_H
 #define HALO_THREAD_H
 
@@ -12,30 +12,30 @@
 
 enum thread_priority {
     THREAD_AS_CALLER,
-    THREAD_BELOW_CALLER, /* by one, if the caller's is real-time */
+    THREAD_BELOW_CALLER, /* one below the caller's, if that is real-time */
     THREAD_ORDINARY,     /* no real-time priority */
 };
 
-/* `name` has at most 15 characters. Returns 0 or an errno, and prints nothing. The caller joins or
- * detaches the thread. */
+/* Starts a thread. `name` has at most 15 characters. Returns 0 or an errno, and prints nothing. The
+ * caller joins or detaches the thread. */
 MUST_CHECK int thread_start(pthread_t *thread, const char *name, enum thread_priority priority,
                             void *(*main)(void *argument), void *argument);
 
-/* Why: what thread_start returned, in words. */
+/* The error that thread_start returned, in words. */
 const char *thread_error(int error);
 
-/* A condition with timed waits on the monotonic clock. */
+/* Initialises a condition for timed waits on the monotonic clock. */
 void thread_condition_init(pthread_cond_t *condition);
 
-/* What the kernel counts of the calling thread: two system calls that do not wait, about a
- * microsecond together. Threads: any. Real-time. */
+/* The kernel's counts for the calling thread. Reading them takes two system calls that do not wait,
+ * about a microsecond together. Threads: any. Real-time. */
 
 struct thread_usage {
-    int64_t cpu_ns; /* on a processor */
+    int64_t cpu_ns; /* time on a processor */
     long faults;    /* pages mapped without reading */
     long major;     /* pages read from a disk */
-    long preempted; /* times the processor was taken from it */
-    int processor;  /* the present one; of a difference: whether it changed */
+    long preempted; /* how often the processor was taken from the thread */
+    int processor;  /* number of the current processor; in a difference: whether it changed */
 };
 
 HALO_REALTIME static inline struct thread_usage thread_usage_now(void)

@@ -18,23 +18,23 @@ struct worker {
     pthread_t thread;
 };
 
-/* A thread that sleeps runs 50 us after it is woken, or later. */
+/* ns; a sleeping thread runs 50 us after it is woken, or later */
 static const double WORTH = 150e3;
 
 struct workers {
     size_t count;
-    size_t started; /* threads: at most count - 1 */
-    bool is_short;  /* the next one could not be started */
+    size_t started; /* threads that run, at most count - 1 */
+    bool is_short;  /* another thread could not be started */
     struct worker *threads;
-    bool has_cpus; /* below: the creator's, whoever starts a thread (machine.h) */
+    bool has_cpus; /* `cpus` is set: the creator's processors, for all threads (machine.h) */
     cpu_set_t cpus;
 
     pthread_mutex_t lock;
     pthread_cond_t begin;
     pthread_cond_t done;
-    size_t wanted; /* lock: threads that may still join the job */
-    size_t busy;   /* lock: threads that have joined it and not finished */
-    bool leave;    /* lock */
+    size_t wanted; /* under the lock: threads that may still join the job */
+    size_t busy;   /* under the lock: threads that have joined the job and not finished */
+    bool leave;    /* under the lock */
 
     workers_task *task; /* written before a job begins, read while it runs */
     void *context;
@@ -52,7 +52,8 @@ static void take_pieces(struct workers *workers, size_t worker)
     }
 }
 
-/* Signals are sent without the lock, which who is woken would else wait for once more. */
+/* Conditions are signalled without the lock. Otherwise a woken thread would have to wait for the
+ * lock. */
 static void *worker_main(void *argument)
 {
     struct worker *own = argument;
@@ -81,7 +82,7 @@ static void *worker_main(void *argument)
     }
 }
 
-/* Until `most` run. */
+/* Starts threads until `most` run. */
 static int start_threads(struct workers *workers, size_t most)
 {
     int error = 0;
@@ -154,7 +155,7 @@ struct workers *workers_worth(struct workers *workers, double nanoseconds)
     return nanoseconds < WORTH ? NULL : workers;
 }
 
-/* Threads that did not run yet join at once. */
+/* Starts missing threads. They join the current job at once. */
 static void start_missing(struct workers *workers, size_t wanted)
 {
     if (workers->started >= wanted || workers->is_short)
@@ -166,7 +167,8 @@ static void start_missing(struct workers *workers, size_t wanted)
              thread_error(error));
 }
 
-/* No more than have a piece to take: each thread that wakes costs as much as a short piece. */
+/* Wakes no more threads than have a piece to take, since waking one costs as much as a short piece.
+ */
 static void begin(struct workers *workers, size_t wanted)
 {
     size_t sleeping = workers->started;
@@ -180,8 +182,8 @@ static void begin(struct workers *workers, size_t wanted)
         pthread_cond_signal(&workers->begin);
 }
 
-/* One that waits for another program, as for the writer of a pipe, goes on only if that is
- * interrupted. The lock is held. */
+/* Waits for threads in the job. After a signal it interrupts them, since one may wait for another
+ * program, such as the writer of a pipe. The lock is held. */
 static void wait_for_others(struct workers *workers)
 {
     while (workers->busy > 0) {
@@ -196,7 +198,7 @@ static void wait_for_others(struct workers *workers)
     }
 }
 
-/* All pieces are taken: who has not woken by now is not waited for. */
+/* Ends the job. All pieces are taken, so it does not wait for threads that have not woken. */
 static void finish(struct workers *workers)
 {
     pthread_mutex_lock(&workers->lock);

@@ -1,17 +1,17 @@
-/* Text for 80 columns: --help. Words are separated by blanks or line feeds. */
+/* Text in 80 columns, for --help. Words are separated by blanks or line feeds. */
 #ifndef HALO_WRAPPED_TEXT_H
 #define HALO_WRAPPED_TEXT_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* Print `before`, and the first `length` bytes of `text` beside it, from column `indent` on. Where
- * a | ends a line, the word goes on in the next. */
+/* Prints `before` and, beside it from column `indent` on, the first `length` bytes of `text`. If a
+ * line ends with |, its last word continues in the next line. */
 void wrapped_print(FILE *stream, const char *before, size_t indent, const char *text,
                    size_t length);
 
-/* Print lines as they are; where one is too long, wrap the paragraph that it is in: the lines of
- * the same indent. */
+/* Prints lines as they are. If one is too long, its paragraph is wrapped: the neighbouring lines
+ * with the same indent. */
 void wrapped_print_text(FILE *stream, const char *text);
 
 #endif

@@ -8,17 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 2-D convolution on the CPU: vectors, bands of rows shared among threads, two passes if the mask
- * is separable. A worker copies the rows it needs together with their extension, so that whole
- * vectors can be read. */
+/* 2-D convolution on the CPU. Rows are divided into bands, which threads share. A separable mask
+ * takes two passes. A worker first copies its rows together with their extension, so that it can
+ * read whole vectors. */
 
 typedef float floats __attribute__((vector_size(64)));
 
 enum {
     FLOATS = 16,
     VECTORS = 4,
-    TILE = FLOATS * VECTORS, /* columns at a time, in registers */
-    RUN = 32,                /* products per partial sum: limits rounding */
+    TILE = FLOATS * VECTORS, /* columns computed at a time, in registers */
+    RUN = 32,                /* products per partial sum; short sums limit rounding errors */
     BAND = 16,               /* rows per task */
 };
 
@@ -31,17 +31,17 @@ struct pass {
 
 struct convolve2d_on_cpu {
     struct convolve2d convolve;
-    size_t rows; /* of the whole mask */
+    size_t rows; /* rows of the whole mask */
     size_t columns;
-    float *taps; /* the whole mask, or `rows` down, then `columns` across */
+    float *taps; /* the whole mask; if separable, the vertical taps, then the horizontal ones */
     bool is_separable;
-    size_t width;    /* of a picture row with its extension */
-    size_t pitch;    /* of such a row */
-    float **scratch; /* [worker] */
+    size_t width;    /* width of a picture row with its extension */
+    size_t pitch;    /* floats from one such row to the next */
+    float **scratch; /* one buffer for each worker */
     size_t workers;
 };
 
-/* x: what the mask's first tap reads for the first of `columns` results. Reads whole TILEs. */
+/* One output row. x: what the mask's first tap reads for the first result. Reads whole TILEs. */
 SIMD_CLONES
 static void convolve_row(const float *x, size_t pitch, struct pass pass, float *y, size_t columns)
 {
@@ -81,7 +81,7 @@ struct rows_job {
     float *const *out;
     size_t out_pitch;
     size_t rows;
-    size_t bands; /* per channel */
+    size_t bands; /* bands per channel */
 };
 
 /* Copy a row and its extension. */
@@ -98,7 +98,8 @@ static void lay_out(const struct convolve2d_on_cpu *cpu, const float *row, float
     }
 }
 
-/* laid: the rows that the mask covers, the newest of the first result at `rows - 1`. */
+/* Convolves a band. laid: the rows that the mask covers; row `rows - 1` is the newest row of the
+ * first result. */
 static void convolve_band(const struct convolve2d_on_cpu *cpu, const float *laid, float *between,
                           float *out, size_t out_pitch, size_t count)
 {
@@ -189,7 +190,8 @@ const struct convolve2d_kind convolve2d_cpu = {
     .name = "cpu", .create = cpu_create, .destroy = cpu_destroy, .process = cpu_process};
 
 #ifdef HALO_NO_CUDA
-const struct convolve2d_kind convolve2d_cuda = {.name = "cuda"}; /* empty: create refuses */
+/* without `create` the kind is refused */
+const struct convolve2d_kind convolve2d_cuda = {.name = "cuda"};
 #endif
 
 /* In auto's order of preference. */

@@ -31,9 +31,9 @@ enum convolve2d_boundary { CONVOLVE2D_ZERO, CONVOLVE2D_REPLICATE, CONVOLVE2D_REF
 struct convolve2d_settings {
     const char *backend; /* "cpu", "cuda" or "auto" */
     size_t channels;
-    size_t columns;   /* of the picture */
-    size_t rows_most; /* per call */
-    double rows;      /* of the whole picture, for auto; 0: unknown */
+    size_t columns;   /* columns of the picture */
+    size_t rows_most; /* the most rows of one call */
+    double rows;      /* rows of the whole picture, which "auto" asks for; 0: unknown */
     enum convolve2d_boundary boundary;
     bool live;               /* the caller waits for each call */
     struct workers *workers; /* not owned; must outlive the convolution */
@@ -44,22 +44,24 @@ struct convolve2d_kind;
 struct convolve2d {
     const struct convolve2d_kind *kind;
     struct convolve2d_settings settings;
-    size_t before;      /* rows */
-    size_t after;       /* rows */
-    const char *notice; /* for the caller to print once and clear, or NULL */
+    size_t before;      /* rows that the mask looks back */
+    size_t after;       /* rows that the mask looks ahead */
+    const char *notice; /* a message that the caller prints once and clears; or NULL */
 };
 
 struct convolve2d_kind {
     const char *name;
-    /* Whether auto selects this kind; the first match wins. NULL: always. */
+    /* Whether "auto" selects this kind. "auto" takes the first kind that says yes. NULL: always
+     * yes. */
     bool (*suits)(const struct convolve2d_settings *settings, const struct mask2d *mask);
-    /* NULL: not in this build; only `name` is set then. Does not keep the mask. Sets only what
-     * follows struct convolve2d. Errors: memory, the device. */
+    /* Allocates the convolution and sets the members behind struct convolve2d. It does not keep the
+     * mask. NULL: the kind is not in this build, and only `name` is set. Errors: memory, the
+     * device. */
     enum status (*create)(const struct convolve2d_settings *settings, const struct mask2d *mask,
                           struct convolve2d **convolve);
     void (*destroy)(struct convolve2d *convolve);
-    /* Real-time. At most settings.rows_most rows. A GPU that fails falls back to the CPU for good
-     * and sets `notice`. */
+    /* Real-time. At most settings.rows_most rows. If a GPU fails, the CPU takes over for good and
+     * `notice` is set. */
     void (*process)(struct convolve2d *convolve, const float *const *in, size_t in_pitch,
                     float *const *out, size_t out_pitch, size_t rows);
 };
@@ -67,7 +69,7 @@ struct convolve2d_kind {
 extern const struct convolve2d_kind convolve2d_cpu;
 extern const struct convolve2d_kind convolve2d_cuda;
 
-/* Errors: memory, an unknown backend, one that is not available. */
+/* Errors: memory, an unknown backend, a backend that is not available. */
 MUST_CHECK enum status convolve2d_create(const struct convolve2d_settings *settings,
                                          const struct mask2d *mask, struct convolve2d **convolve);
 void convolve2d_destroy(struct convolve2d *convolve);
@@ -84,8 +86,8 @@ HALO_REALTIME static inline void convolve2d_process(struct convolve2d *convolve,
     convolve->kind->process(convolve, in, in_pitch, out, out_pitch, rows);
 }
 
-/* The column of the picture that supplies the value of column `at`, which may lie outside;
- * -1 for zero. */
+/* The column of the picture whose value column `at` gets, which may lie outside the picture. -1:
+ * the value is zero. */
 ptrdiff_t convolve2d_column(enum convolve2d_boundary boundary, ptrdiff_t at, size_t columns);
 
 #endif

@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The sides of a convolver, on the control thread: the backend that was asked for, the CPU that
- * stands by for it, and the forms of masks for both. */
+/* The convolver on the control thread: its sides (the requested backend, and the CPU as its
+ * standby) and the masks prepared for both. */
 
-static const double GPU_SHARE = 0.6;        /* of a live block's time, for the GPU */
-static const double AFFORDABLE_SHARE = 0.3; /* for the CPU in parallel with it */
+static const double GPU_SHARE = 0.6; /* part of a live block's time after which the GPU is late */
+/* part of it that a CPU in parallel with the GPU may take */
+static const double AFFORDABLE_SHARE = 0.3;
 
-enum { AFFORDABLE_BLOCKS = 64 /* measured to decide that */ };
+enum { AFFORDABLE_BLOCKS = 64 /* for measuring the CPU's time */ };
 
 /* ---- sides ---- */
 
@@ -46,7 +47,8 @@ static enum status create_side(struct convolver *convolver, enum side side,
     return STATUS_OK;
 }
 
-/* `mask` is the first one. Errors: memory, no such backend, what it cannot do. */
+/* Creates the main side. `mask` is the first one. Errors: memory, no such backend, a mask that the
+ * backend cannot take. */
 static enum status convolver_create_main(struct convolver *convolver,
                                          const struct convolver_backend *backend,
                                          const struct mask *mask)
@@ -78,7 +80,7 @@ static enum status prepare_side(const struct convolver *convolver, enum side sid
     return status;
 }
 
-/* Forms of a mask for both sides; those of an unfinished one are released as well. */
+/* Prepares a mask for both sides. If one fails, the other's is released. */
 static enum status convolver_prepare_sides(const struct convolver *convolver,
                                            const struct mask *mask, struct convolver_mask *prepared)
 {
@@ -102,7 +104,7 @@ bool convolver_make_standby(struct convolver *convolver)
     const struct mask *mask = convolver->kept_mask;
     if (convolver->backend[STANDBY] || !mask)
         return convolver->backend[STANDBY] != NULL;
-    log_as_notes(true); /* the failure is reported */
+    log_as_notes(true); /* the GPU's failure is reported instead */
     enum status status = convolver_create_standby(convolver, mask);
     if (status == STATUS_OK)
         status = prepare_side(convolver, STANDBY, mask, convolver->first);
@@ -110,10 +112,10 @@ bool convolver_make_standby(struct convolver *convolver)
     return status == STATUS_OK;
 }
 
-/* ---- a standby that runs along ---- */
+/* ---- a standby in parallel with the GPU ---- */
 
-/* What the standby takes of a block's time, in ns, measured on silence: of processor time, since a
- * busy machine may take the processor from this thread meanwhile. */
+/* The time that the standby takes for a block, in ns, measured on silence. This is processor time,
+ * since other programs may get this thread's processor meanwhile. */
 static double standby_time(const struct convolver *convolver)
 {
     struct block silence = {0};
@@ -135,8 +137,8 @@ static double standby_time(const struct convolver *convolver)
     return (double)(after.cpu_ns - before.cpu_ns) / AFFORDABLE_BLOCKS;
 }
 
-/* Live, once the first mask is prepared: whether the CPU is fast enough for the standby to run
- * along. Errors: memory. */
+/* Decides whether the CPU is fast enough for the standby to run in parallel with the GPU. Live,
+ * after the first mask is prepared. Errors: memory. */
 static enum status convolver_try_along(struct convolver *convolver)
 {
     const struct convolver_shape *shape = &convolver->shape;
@@ -148,15 +150,15 @@ static enum status convolver_try_along(struct convolver *convolver)
     return STATUS_OK;
 }
 
-/* The convolver's step: what both precisions share, and a GPU with the CPU beside it. Real-time
- * throughout. */
+/* The convolver's step: what both precisions share, and a GPU with a CPU in parallel. All
+ * real-time. */
 
 HALO_REALTIME static bool runs(const struct convolver *convolver, enum side side)
 {
     return side == convolver_side_of(convolver) || (side == STANDBY && convolver->along);
 }
 
-/* Whether the new mask is armed on all active sides, so that it enters them in one block. */
+/* Whether the new mask is armed on all active sides. Then it can enter them in one block. */
 HALO_REALTIME static bool is_armed(const struct convolver *convolver)
 {
     bool armed = true;
@@ -170,8 +172,8 @@ HALO_REALTIME static bool is_armed(const struct convolver *convolver)
     return armed;
 }
 
-/* Whether the new mask takes part in this block: from the switch's frame on, but not before it is
- * armed. Live, arming begins at once. */
+/* Whether the new mask takes part in this block. It does so from the switch's frame on, but not
+ * before it is armed. Live, arming begins when the switch is requested. */
 HALO_REALTIME static bool enter(struct convolver *convolver)
 {
     struct convolver_switch *change = &convolver->change;
@@ -198,7 +200,8 @@ HALO_REALTIME void convolver_begin_switch(struct filter *filter, uint64_t frames
         convolver->change.at = convolver->position + frames;
 }
 
-/* Until then the control thread may be writing the switch. */
+/* `change.at` is read only after the switch has begun, since the control thread may write it
+ * before. */
 HALO_REALTIME bool convolver_has_begun(const struct filter *filter, uint64_t number, uint64_t *at)
 {
     const struct convolver *convolver = (const struct convolver *)filter;
@@ -213,7 +216,7 @@ static HALO_REALTIME void convolver_finish_switch(struct convolver *convolver)
 {
     convolver->current = convolver->change.to;
     convolver->slot = 1 - convolver->slot;
-    convolver->switches += !convolver->begun; /* a reset came before it began */
+    convolver->switches += !convolver->begun; /* a reset came before the switch began */
     convolver->begun = convolver->entered = false;
     atomic_store(&convolver->switching, false);
 }
@@ -231,11 +234,12 @@ HALO_REALTIME void convolver_set_masks(const struct convolver *convolver, enum s
             (struct convolver_slot){.prepared = convolver->change.to->forms[side],
                                     .fresh = !convolver->entered || all_fresh};
     for (size_t v = 0; v < CONVOLVER_SLOTS && backend->arm; v++)
-        if (slots[v].prepared) /* the first mask; both when the standby takes over */
+        if (slots[v].prepared) /* the first mask, or both masks when the standby takes over */
             (void)backend->arm(convolver->convolution[side], v, slots[v].prepared, true);
 }
 
-/* After a step. A GPU is waited for: whatever takes long there is the GPU. */
+/* What held up the step, called after it. If a GPU is in use, a long step counts as the GPU's,
+ * since the step waits for it. */
 HALO_REALTIME static unsigned find_held_up(const struct convolver *convolver)
 {
     unsigned held_up =
@@ -260,13 +264,13 @@ HALO_REALTIME void convolver_leave_main(struct convolver *convolver, const char 
     snprintf(convolver->notice, sizeof convolver->notice,
              "the GPU failed (%s): continuing on the CPU from frame %llu, nothing is lost", failure,
              (unsigned long long)convolver->position);
-    if (!convolver->shape.service) /* which says it once for all convolvers */
+    if (!convolver->shape.service) /* a service reports the failure once for all convolvers */
         convolver->filter.notice = convolver->notice;
     convolver->along = false;
     atomic_store(&convolver->side, STANDBY);
 }
 
-/* ---- a GPU with the CPU beside it ---- */
+/* ---- a GPU with the CPU in parallel ---- */
 
 HALO_REALTIME static void copy_outputs(const struct convolver *convolver, const struct block *from,
                                        float *const *out)
@@ -275,8 +279,8 @@ HALO_REALTIME static void copy_outputs(const struct convolver *convolver, const 
         memcpy(out[c], from->data[c], convolver->filter.block * sizeof(float));
 }
 
-/* The block goes to the GPU first, then the CPU computes it too, then the answer is awaited. If the
- * answer is late or the GPU failed, the outputs are those of the CPU. */
+/* Sends the block to the GPU, computes it on the CPU, then waits for the GPU. If the GPU is late or
+ * fails, the outputs are those of the CPU. */
 HALO_REALTIME static void run_beside(struct convolver *convolver, const float *const *in,
                                      float *const *out, bool entering)
 {
@@ -490,7 +494,7 @@ static struct convolver_shape shape_for(const struct convolver_settings *setting
                                     .workers = settings->workers};
 }
 
-/* The backend of the service, if it takes the convolver; NULL: none. */
+/* The backend of the service. NULL: there is no service, or it does not take the convolver. */
 static const struct convolver_backend *find_service(const struct convolver_settings *settings,
                                                     const struct mask *mask)
 {
@@ -631,7 +635,7 @@ enum status convolver_switch(struct filter *filter, const struct convolver_switc
     struct convolver *convolver = (struct convolver *)filter;
     if (atomic_load(&convolver->switching))
         return fail(CAUSE_BUSY, "cannot switch masks: the previous switch is still under way");
-    /* The step does not use it until `switching` is set. */
+    /* The step does not use `change` until `switching` is set. */
     TRY(make_coming(convolver));
     convolver->change = *to;
     atomic_store(&convolver->switching, true);

@@ -17,130 +17,149 @@
 #include "sound/filter.h"
 
 enum {
-    CONVOLVER_SLOTS = 2, /* masks active at once */
-    CONVOLVER_WHY = 192, /* characters */
+    CONVOLVER_SLOTS = 2, /* masks that are active at once */
+    CONVOLVER_WHY = 192, /* bytes of the text that says why a backend was chosen */
 };
 
 enum gpu_mode { GPU_MODE_AUTO, GPU_MODE_RESIDENT, GPU_MODE_GRAPH };
 
-enum { GPU_LIVE_BLOCK_MOST = 2048 }; /* frames: longer blocks use the batch convolver */
+enum { GPU_LIVE_BLOCK_MOST = 2048 }; /* frames; longer blocks use the batch convolver */
 
 /* All zero: automatic. */
 struct gpu_settings {
-    const char *kernel;         /* a kernel's name; NULL: the fastest */
-    enum gpu_mode mode;         /* other than auto: block by block, as live */
-    struct gpu_devices devices; /* one at most; a batch has several */
+    const char *kernel; /* name of a kernel; NULL: the fastest one */
+    /* unless auto, even a file is convolved block by block, as a live stream is */
+    enum gpu_mode mode;
+    struct gpu_devices devices; /* at most one GPU; only halo batch allows several */
 };
 
-struct convolver_service; /* convolver_backend.h */
+struct convolver_service; /* see convolver_backend.h */
 
 struct convolver_settings {
     const char *backend; /* a name of convolver_backend_name, or "auto" */
     enum precision precision;
-    uint32_t rate;   /* Hz; 0: unknown */
-    size_t block;    /* frames */
-    size_t taps;     /* of the longest mask to come; 0: of the first one */
-    int64_t frames;  /* of the whole sound, for auto; 0 or less: unknown */
-    bool live;       /* the caller waits for each block */
-    bool alone;      /* on a GPU, without anything standing by: for measurements */
-    bool alike;      /* live, on the CPU: no mask costs more by double precision (near_bound.h) */
-    bool mask_stays; /* the first mask outlives the convolver, and no other follows */
+    uint32_t rate;  /* Hz; 0: unknown */
+    size_t block;   /* frames */
+    size_t taps;    /* taps of the longest mask to come; 0: no mask follows the first one */
+    int64_t frames; /* frames of the whole sound, which "auto" asks for; 0 or less: unknown */
+    bool live;      /* the caller waits for each block */
+    bool alone;     /* for measurements: a GPU has no standby on the CPU */
+    /* live, on the CPU: never use double precision near the bound (near_bound.h), so that all masks
+     * cost the same */
+    bool alike;
+    bool mask_stays; /* The first mask outlives the convolver, and no other mask follows. */
     struct gpu_settings gpu;
     struct proof_request proof;
-    const struct convolver_service *service; /* instead of `backend` where it serves; or NULL */
-    struct workers *workers;                 /* not owned; must outlive the convolver */
+    /* used instead of `backend` if it accepts the convolver; or NULL */
+    const struct convolver_service *service;
+    struct workers *workers; /* not owned; must outlive the convolver */
 };
 
-/* Name of backend `index`, or NULL at the end. */
+/* Name of backend number `index`. NULL: there are fewer backends. */
 const char *convolver_backend_name(size_t index);
-const char *convolver_choice_name(size_t index); /* "auto" first, then the backends */
+/* The names that a user may give: "auto" first, then the backends. NULL: the end. */
+const char *convolver_choice_name(size_t index);
 
-/* Latency is the first mask's origin, tail is taps - 1 frames. A backend that can fail in a step
- * (a GPU) has a CPU standby: on failure it receives the input history and takes over within the
- * same block, without a gap; filter->notice reports it. In files whose mask stays, it is made only
- * then. Live, if the CPU is fast enough, it runs in parallel and supplies any block that the GPU
- * does not finish within 60 % of the block's time. If not, blocks come late after a failure.
- * Errors: memory, an unknown backend, one that is not available. */
+/* The latency is the first mask's origin, the tail taps - 1 frames.
+ *
+ * If a GPU fails in a step, a standby on the CPU receives the input history and takes over within
+ * the same block, without a gap. filter->notice reports it. In files with `mask_stays` the standby
+ * is created only then. Live, if the CPU is fast enough, the standby runs in parallel with the GPU,
+ * and supplies any block that the GPU has not finished after 60 % of the block's time. If the CPU
+ * is not fast enough, blocks come late after a failure.
+ *
+ * Errors: memory, an unknown backend, a backend that is not available.
+ */
 MUST_CHECK enum status convolver_create(const struct convolver_settings *settings,
                                         const struct mask *mask, struct filter **convolver);
 
-/* Whether it needs the coefficients of its first mask until the end: mask_stays. */
+/* Whether the convolver uses its first mask's coefficients until it is destroyed (mask_stays). */
 bool convolver_needs_mask(const struct filter *convolver);
 
-/* A convolver may be created soon: begin, in a thread, what its backend takes long for. `job`: as
- * far as it is known (convolver_choice.h); NULL: nothing is. Control thread. */
+/* Starts, in a thread, the slow part of a backend's set-up, since a convolver may be created soon.
+ * `job` says what is known of the convolver (convolver_choice.h); NULL: nothing. Control thread. */
 struct backend_job;
 void convolver_expect(const struct convolver_settings *settings, const struct backend_job *job);
 
-/* Whether there may be such a backend, and a job is worth looking for. */
+/* Whether convolver_expect can start anything with these settings. If not, no job need be found. */
 bool convolver_expects(const struct convolver_settings *settings);
 
-/* Wait for that, before the program ends. */
+/* Waits for the thread of convolver_expect. Call it before the program ends. */
 void convolver_settle(void);
 
-/* The error of a backend that is not in this build. */
+/* Reports that a backend is not in this build. */
 enum status fail_no_cuda(void);
 
-/* The active backend, its algorithm, and why auto chose it ("" if the user did). */
+/* The active backend's name, its algorithm, and why "auto" chose it. The reason is "" if the user
+ * named the backend. */
 const char *convolver_backend(const struct filter *convolver);
 const char *convolver_algorithm(const struct filter *convolver);
 const char *convolver_reason(const struct filter *convolver);
-uint64_t convolver_failures(const struct filter *convolver); /* 1: its GPU failed; else 0 */
-uint64_t convolver_late(const struct filter *convolver);     /* blocks of the GPU */
+/* 1 if the convolver's GPU failed, else 0 */
+uint64_t convolver_failures(const struct filter *convolver);
+/* number of blocks for which the GPU was too late */
+uint64_t convolver_late(const struct filter *convolver);
 
-/* After the last step of a convolver whose settings want a proof: compare what is left. */
+/* Compares the rest of the sound, after the last step. The convolver's settings ask for a proof. */
 void convolver_prove(struct filter *convolver, struct proof *proof);
 
 /* A mask prepared for one convolver. Immutable. */
 struct convolver_mask;
 
-/* Control thread, in parallel with the step. The convolver owns the result; convolver_release
- * frees it early. Errors: memory, other inputs, outputs or origin, too many taps. */
+/* Prepares a mask. Control thread, in parallel with the step. The convolver owns the result;
+ * convolver_release frees it early. Errors: memory; too many taps; inputs, outputs or origin that
+ * differ from the first mask's. */
 MUST_CHECK enum status convolver_prepare(struct filter *convolver, const struct mask *mask,
                                          struct convolver_mask **prepared);
 
 /* The mask passed to convolver_create. */
 struct convolver_mask *convolver_first_mask(const struct filter *convolver);
 
-/* Control thread. The mask must not be in use or about to be; NULL is allowed. */
+/* Frees a prepared mask, which is not in use and about to be used by no switch. NULL is allowed.
+ * Control thread. */
 void convolver_release(struct filter *convolver, struct convolver_mask *prepared);
 
-/* Transition over `frames` frames: crossfade; fade out, then in; the same with silence during the
- * middle half. */
+/* The shape of a transition of `frames` frames:
+ *   fade  crossfade
+ *   duck  the old mask fades out, then the new one fades in
+ *   gap   as duck, with silence during the middle half
+ */
 enum switch_shape { SWITCH_FADE, SWITCH_DUCK, SWITCH_GAP };
 
 #define CONVOLVER_HELD UINT64_MAX
 
 struct convolver_switch {
     const struct convolver_mask *to;
-    uint64_t at; /* input frame; if already past, the next block. CONVOLVER_HELD: it is armed, and
-                    waits for convolver_begin_switch */
+    /* Input frame at which the switch begins; if it is past, the next block. CONVOLVER_HELD: the
+     * mask is armed and waits for convolver_begin_switch. */
+    uint64_t at;
     uint64_t frames;
     enum switch_shape shape;
 };
 
-/* Control thread: request a switch. Live, the step first computes what the new mask makes of the
- * history, using a tenth of each block's time, and delays the switch until that is done; otherwise
- * it happens at its frame. Errors: memory, the previous switch is still under way. */
+/* Requests a switch. Control thread. Live, the step first computes what the new mask makes of the
+ * history, with a tenth of each block's time, and begins the switch when that is done. In files the
+ * switch begins at its frame. Errors: memory, the previous switch is still under way. */
 MUST_CHECK enum status convolver_switch(struct filter *convolver,
                                         const struct convolver_switch *to);
 
-/* The step's thread, real-time: begin a held switch so many frames into the coming block. */
+/* Begins a held switch `frames` frames into the coming block. The step's thread; real-time. */
 void convolver_begin_switch(struct filter *convolver, uint64_t frames);
 
-/* Control thread: whether no switch is under way. *at, unless NULL: where the last one began;
- * with NULL also the step's thread, real-time. */
+/* Whether no switch is under way. If so, *at is set to the frame where the last one began. Control
+ * thread; with NULL for `at` also the step's thread, real-time. */
 bool convolver_switched(const struct filter *convolver, uint64_t *at);
 
-/* The step's thread, real-time: whether the `number`th switch, counted from 1, has begun; then *at
- * is the frame where it did, if it is the last one. */
+/* Whether switch `number`, counted from 1, has begun. If it is the last one requested, *at is set
+ * to the frame where it began. The step's thread; real-time. */
 bool convolver_has_begun(const struct filter *convolver, uint64_t number, uint64_t *at);
 
-/* While no step runs: whether a switch has begun, at frame *at, and not ended. */
+/* Whether a switch has begun, at frame *at, and not ended. Call it while no step runs. */
 bool convolver_is_within_switch(const struct filter *convolver, uint64_t *at);
 
-/* Best block length for a file, in frames, at most `most`. On the CPU it depends on the mask and on
- * `most` alone, and so do the samples; a GPU takes settings->block, unless it is 0. */
+/* The best block length for a file, in frames, at most `most`. On the CPU it depends only on the
+ * mask and `most`, so that the samples depend on nothing else. On a GPU it is settings->block,
+ * unless that is 0. */
 size_t convolver_preferred_block(const struct convolver_settings *settings, const struct mask *mask,
                                  size_t most);
 

@@ -1,5 +1,4 @@
-/* What a backend of the convolver implements. Backends are rows of a table in convolver_choice.c.
- */
+/* The interface of a convolver's backend. convolver_choice.c has the table of backends. */
 #ifndef HALO_CONVOLVER_BACKEND_H
 #define HALO_CONVOLVER_BACKEND_H
 
@@ -14,12 +13,12 @@ struct prepared;    /* a backend's form of a mask */
 struct convolver_shape {
     size_t inputs;
     size_t outputs;
-    size_t paths; /* of the first mask */
+    size_t paths; /* paths of the first mask */
     size_t taps;
     enum precision precision;
     uint32_t rate; /* Hz; 0: unknown */
     size_t block;
-    int64_t frames; /* of the whole sound; 0 or less: unknown */
+    int64_t frames; /* frames of the whole sound; 0 or less: unknown */
     bool live;
     bool alike;
     bool has_choices; /* other masks may follow the first one */
@@ -28,78 +27,83 @@ struct convolver_shape {
     struct workers *workers;
 };
 
-/* Nanoseconds from one block of a stream to the next; at 48 kHz, if its rate is not known. */
+/* Nanoseconds from one block of a stream to the next. If the rate is unknown, 48 kHz is assumed. */
 HALO_REALTIME static inline int64_t convolver_period(const struct convolver_shape *shape)
 {
     return (int64_t)(1e9 * (double)shape->block / (double)(shape->rate ? shape->rate : 48000));
 }
 
-/* A mask active in a step. A slot keeps its mask from step to step; pending results belong to
- * the slot. */
+/* A mask that is active in a step. A slot keeps its mask from step to step. Results that are not
+ * yet due belong to the slot. */
 struct convolver_slot {
-    const struct prepared *prepared; /* NULL: inactive */
-    bool fresh;                      /* new to this slot; for backends without `arm` */
-    float *const *out;               /* one of the two */
-    double *const *out_in_double;
+    const struct prepared *prepared; /* NULL: the slot is inactive */
+    bool fresh;        /* The mask is new to this slot. Only backends without `arm` read it. */
+    float *const *out; /* the outputs, unless in double precision */
+    double *const *out_in_double; /* the outputs in double precision */
 };
 
 struct convolver_backend {
     const char *name;
-    const struct convolver_backend *in_double; /* for double precision. NULL: there is none */
-    /* Whether auto may choose it. NULL: no. */
+    /* the variant for double precision; NULL: there is none */
+    const struct convolver_backend *in_double;
+    /* Whether "auto" may choose the backend. NULL: no. */
     bool (*is_usable)(void);
-    /* The bandwidth of the processor's memory, bytes a second, where `is_usable`; 0: unknown. */
+    /* Bandwidth of the processor's memory, in bytes a second; 0: unknown. Called if `is_usable`. */
     double (*bandwidth)(void);
-    /* Begin in a thread what every convolver needs; and wait for it. NULL: nothing takes long. */
-    void (*expect)(const struct gpu_settings *gpu, size_t taps); /* taps 0: unknown */
+    /* `expect` starts, in a thread, what every convolver of the backend needs. `settle` waits for
+     * that thread. NULL: nothing takes long. `taps` is 0 if unknown. */
+    void (*expect)(const struct gpu_settings *gpu, size_t taps);
     void (*settle)(void);
     /* The backend to use for this shape and first mask. NULL: this one. */
     const struct convolver_backend *(*variant)(const struct convolver_shape *shape,
                                                const struct mask *mask);
-    /* Go beside its processor, until numa_leave: memory and threads that are made then are near it.
-     * NULL: it is the same everywhere. */
+    /* Moves this thread to processors near the GPU, until numa_leave. Memory allocated and threads
+     * started meanwhile are near it, too. NULL: the place makes no difference. */
     void (*enter)(const struct convolver_shape *shape, struct numa_before *before);
     /* Best block length for files, in frames. NULL: partition_preferred_block. */
     size_t (*preferred_block)(size_t taps, size_t most);
-    /* NULL: not in this build; only `name` is set then. */
+    /* NULL: the backend is not in this build, and only `name` is set. */
     enum status (*create)(const struct convolver_shape *shape, struct convolution **convolution);
     void (*destroy)(struct convolution *convolution);
     void (*reset)(struct convolution *convolution);
-    /* The algorithm, for messages. */
+    /* Writes the name of the algorithm, for messages. */
     void (*describe)(const struct convolution *convolution, char *text, size_t size);
-    /* Cause of a permanent failure in a step, or NULL. NULL itself: cannot fail. */
+    /* Cause of a permanent failure in a step; or NULL. The pointer is NULL if no step can fail. */
     const char *(*failure)(const struct convolution *convolution);
 
-    /* Control thread, in parallel with the step. */
+    /* `prepare` and `release`: control thread, in parallel with the step. */
     enum status (*prepare)(const struct convolution *convolution, const struct mask *mask,
                            struct prepared **prepared);
     void (*release)(const struct convolution *convolution, struct prepared *prepared);
 
-    /* Real-time, between steps, one slot at a time: compute what `prepared` adds to coming blocks
-     * from the history, on an inactive slot: all of it, or a share. True once the slot may become
-     * active. NULL: `fresh` is enough. */
+    /* Computes, from the history, what `prepared` adds to coming blocks, on an inactive slot. Each
+     * call does a share of that work, or with `at_once` all of it. True: the slot may become
+     * active. The pointer is NULL if the backend uses `fresh` instead. Real-time, between steps,
+     * one slot at a time. */
     bool (*arm)(struct convolution *convolution, size_t slot, const struct prepared *prepared,
                 bool at_once);
 
-    /* The step in two halves: send the block, then wait until `until` (monotonic_ns) for the
-     * outputs. False: they are late and undefined; the next block can be posted nevertheless.
+    /* The step in two halves. `post` sends the block; `collect` waits for the outputs until `until`
+     * (monotonic_ns). False: the outputs are late and undefined, but the next block can be posted.
      * NULL: the backend does not wait for another processor. */
     void (*post)(struct convolution *convolution, const float *const *in,
                  const struct convolver_slot slots[CONVOLVER_SLOTS]);
     bool (*collect)(struct convolution *convolution,
                     const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until);
 
-    /* Whether the last step did what a worker of the backend should have done. NULL: no workers. */
+    /* Whether the last step did work that a worker of the backend should have done. NULL: the
+     * backend has no workers. */
     bool (*is_worker_late)(const struct convolution *convolution);
 
-    /* Add one block to the history and write the outputs of each slot: one of the two. */
+    /* Adds one block to the history and writes the outputs of each active slot. A backend has one
+     * of the two functions, for its precision. */
     void (*step)(struct convolution *convolution, const float *const *in,
                  const struct convolver_slot slots[CONVOLVER_SLOTS]);
     void (*step_in_double)(struct convolution *convolution, const double *const *in,
                            const struct convolver_slot slots[CONVOLVER_SLOTS]);
 };
 
-/* On a backend that need not be in the table. */
+/* Creates a convolver on `backend`, which need not be in the table. */
 MUST_CHECK enum status convolver_create_on(const struct convolver_backend *backend,
                                            const struct convolver_settings *settings,
                                            const struct mask *mask, struct filter **convolver);
@@ -107,17 +111,18 @@ MUST_CHECK enum status convolver_create_on(const struct convolver_backend *backe
 extern const struct convolver_backend convolver_cuda;
 extern const struct convolver_backend convolver_direct;
 extern const struct convolver_backend convolver_cpu;
-extern const struct convolver_backend convolver_direct_in_double; /* `in_double` of the others */
+/* double precision for cuda and direct */
+extern const struct convolver_backend convolver_direct_in_double;
 extern const struct convolver_backend convolver_cpu_in_double;
 
-/* A backend that the convolvers of many jobs share: what a batch offers to them (gather.h), instead
- * of the backend that their settings name. */
+/* A backend that convolvers of many jobs share. halo batch offers it (gather.h); it replaces the
+ * backend that the settings name. */
 struct convolver_service {
     const struct convolver_backend *backend;
-    /* Whether it can take a convolver of that shape now. Threads: any. */
+    /* Whether the service can take a convolver of that shape now. Any thread. */
     bool (*serves)(const struct convolver_service *service, const struct convolver_shape *shape,
                    const struct mask *mask);
-    /* The longest block for so many channels and taps, in frames; 0: none. */
+    /* The longest block for so many channels and taps, in frames; 0: the service takes none. */
     size_t (*block_most)(size_t channels, size_t taps);
 };
 

@@ -9,51 +9,51 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Seconds on a server with 16 virtual processors and an H200: docs/measurements.md. The CPU's are
- * from "Matrices afterwards" (the column "every path counted", and 32x32 on two processors), less
- * what both have. */
-static const double CPU_STEP = 1.9e-9; /* for an estimated ns of partition.h, on one thread */
-static const double CPU_MOVE = 1.2;    /* ns of that a sample, in or out: histories, chunks */
-static const double CPU_ALONE = 2; /* transforms of millions of points take so many times as long */
-static const double CPU_TAP = 1.34e-8; /* a tap of the mask becomes spectra, on one thread */
-static const double CPU_TAPS = 7e6;    /* as many take as long as all other preparations */
+/* Seconds on a server with 16 virtual processors and an H200 (docs/measurements.md). The CPU's
+ * constants are from "Matrices afterwards" (the column "every path counted", and 32x32 on two
+ * processors), less the costs that CPU and GPU share. */
+static const double CPU_STEP = 1.9e-9; /* one ns estimated by partition.h, on one thread */
+static const double CPU_MOVE = 1.2;    /* ns of partition.h for a sample's copies */
+static const double CPU_ALONE = 2;     /* factor for transforms of millions of points */
+static const double CPU_TAP = 1.34e-8; /* one tap of the mask made into spectra, on one thread */
+static const double CPU_TAPS = 7e6;    /* as many taps take as long as all other preparations */
 static const double CPU_SERIAL = 0.05; /* part of the work that more threads do not shorten */
 
-/* "GPU: files, and what auto takes": phases that HALO_LAPS=1 prints. */
-static const double GPU_CONTEXT = 0.22;   /* until it can be used: 0.20 to 0.24 */
-static const double GPU_LEAVE = 0.11;     /* freed when the process ends: 0.11 to 0.14 */
-static const double MASK_TAP = 2.5e-9;    /* read, beside which the context is made */
-static const double GPU_SET_UP = 2e-9;    /* memory is pinned for a sample of a block */
-static const double GPU_SAMPLES = 3e6;    /* as many take as long as the rest of the set-up */
-static const double GPU_SPECTRUM = 2e-10; /* a point of a mask's spectra */
-static const double GPU_CARRY = 4e-10;    /* a sample, there and back */
-static const double GPU_POINT = 2e-11;    /* a point of a transform */
-static const double GPU_BLOCK = 8e-5;     /* launches */
-static const double H200 = 4.9e12;        /* bytes a second, as its driver reports them */
+/* From "GPU: files, and what auto takes": the phases that HALO_LAPS=1 prints. */
+static const double GPU_CONTEXT = 0.22; /* start of CUDA: 0.20 to 0.24 */
+static const double GPU_LEAVE = 0.11;   /* end of the process, which frees the GPU: 0.11 to 0.14 */
+static const double MASK_TAP = 2.5e-9;  /* one tap read, while CUDA starts */
+static const double GPU_SET_UP = 2e-9;  /* memory pinned for one sample of a block */
+static const double GPU_SAMPLES = 3e6;  /* as many samples take as long as the rest of the set-up */
+static const double GPU_SPECTRUM = 2e-10; /* one point of a mask's spectra */
+static const double GPU_CARRY = 4e-10;    /* one sample copied to the GPU and back */
+static const double GPU_POINT = 2e-11;    /* one point of a transform */
+static const double GPU_BLOCK = 8e-5;     /* launches of a block */
+static const double H200 = 4.9e12;        /* bytes a second, as the driver reports them */
 
-/* Pictures, a cell: "The stage --spectral", the same place. */
-static const double CPU_CELL_TAP = 4.5e-11; /* a coefficient, on one thread */
-static const double GPU_CELL = 3e-10;       /* there and back */
-static const double GPU_CELL_TAP = 1e-13;   /* a coefficient */
+/* Pictures, from "The stage --spectral" in docs/measurements.md. Seconds per cell. */
+static const double CPU_CELL_TAP = 4.5e-11; /* one coefficient, on one thread */
+static const double GPU_CELL = 3e-10;       /* copied to the GPU and back */
+static const double GPU_CELL_TAP = 1e-13;   /* one coefficient */
 
-/* Many sounds: "GPU: many sounds at once", the same place. Masks: 1,600 rooms of 0.2 to 1.2 s
- * beside 50. */
-static const double FILE_COST = 0.5e-3;    /* a file, apart from its samples */
-static const double FILE_SAMPLE = 1.6e-9;  /* read 1.25e-9, or written 1.9e-9 */
-static const double CODEC = 11e-9;         /* a sample of a compressed format (FLAC) */
-static const double HAND_OVER = 0.5e-9;    /* a sample to where a GPU gets it, or from there */
-static const double DEVICE_TURN = 0.07e-3; /* a job, of the thread that serves a GPU */
-static const double MASK_SENT = 0.2e-3;    /* a mask, until a GPU has it, while others wait */
+/* Many sounds, from "GPU: many sounds at once" in docs/measurements.md. The masks were 1,600 rooms
+ * of 0.2 to 1.2 s, compared with 50. */
+static const double FILE_COST = 0.5e-3;    /* one file, without its samples */
+static const double FILE_SAMPLE = 1.6e-9;  /* one sample: read 1.25e-9, written 1.9e-9 */
+static const double CODEC = 11e-9;         /* one sample of a compressed format (FLAC) */
+static const double HAND_OVER = 0.5e-9;    /* one sample copied to or from a GPU's buffer */
+static const double DEVICE_TURN = 0.07e-3; /* one job, on the thread that serves a GPU */
+static const double MASK_SENT = 0.2e-3;    /* one mask sent to a GPU while others wait */
 
-/* A GPU has to take less than this part of the CPU's time: the constants of one machine are that
- * wrong on another. */
+/* A GPU is chosen only if it takes less than this part of the CPU's time. On another machine the
+ * constants can be that wrong. */
 static const double CLEARLY = 0.5;
 
 enum {
-    BLOCK_SAMPLES = 1 << 23, /* of a block: chain/stages.c */
+    BLOCK_SAMPLES = 1 << 23, /* samples of a block, see chain/stages.c */
     GPU_BLOCK_LEAST = 1 << 16,
-    GPU_BLOCK_TAPS = 8, /* and a part of the mask */
-    GPU_BLOCKS = 4,     /* at least, of a longer sound */
+    GPU_BLOCK_TAPS = 8, /* divides the mask's taps: a block has at least so many frames */
+    GPU_BLOCKS = 4,     /* a longer sound has at least as many blocks */
     GPU_FFT_LEAST = 1 << 10,
     GPU_PATHS = 8, /* products of a point that cost as much as its transform */
 };
@@ -83,7 +83,7 @@ static size_t block_most(const struct backend_job *job)
 
 /* ---- the CPU ---- */
 
-/* *sharers: threads that can share the step. */
+/* Estimated ns of a step on the CPU. *sharers: number of threads that can share it. */
 static double step_of_cpu(const struct backend_job *job, size_t *sharers)
 {
     size_t rows = job->inputs < job->outputs ? job->inputs : job->outputs;
@@ -121,7 +121,8 @@ static double slower_than_h200(double bandwidth)
     return bandwidth > 0 ? H200 / bandwidth : 1;
 }
 
-/* The points of a block's transforms, for one channel: the fewest, of any length. */
+/* The points of a block's transforms for one channel, with the length that gives the fewest. *fft:
+ * that length. */
 static double points_of(size_t taps, double block, double *fft)
 {
     double best = INFINITY;
@@ -206,7 +207,7 @@ double backend_set_cpu(const struct backend_set *set)
     return set->jobs * set->convolve / (double)set->processors;
 }
 
-/* Files are read and written beside the GPU's work: the longer of them counts. */
+/* Files are read and written while the GPU works, so only the longer of the two counts. */
 double backend_set_gpu(const struct backend_set *set, double bandwidth)
 {
     double each = set->jobs / (double)set->processors, files = each * set->files;
@@ -215,18 +216,19 @@ double backend_set_gpu(const struct backend_set *set, double bandwidth)
            larger(files + each * set->hand_over, set->jobs * device) - files;
 }
 
-/* The table of backends, and which one serves a mask. */
+/* The table of backends, and the choice of one for a mask. */
 
 #ifdef HALO_NO_CUDA
-const struct convolver_backend convolver_cuda = {.name = "cuda"}; /* create_side refuses it */
+/* create_side refuses a backend without `create` */
+const struct convolver_backend convolver_cuda = {.name = "cuda"};
 #endif
 
-/* The first one always works. */
+/* The first backend always works. */
 static const struct convolver_backend *const backends[] = {&convolver_cpu, &convolver_cuda,
                                                            &convolver_direct};
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
-enum { LIVE_BLOCK = 64 }; /* frames, by default */
+enum { LIVE_BLOCK = 64 }; /* frames; preferred for live streams and --gpu modes */
 
 const char *convolver_backend_name(size_t index)
 {
@@ -292,13 +294,13 @@ const struct convolver_backend *convolver_choose(const struct convolver_settings
     if (strcmp(settings->backend, "auto") != 0)
         return backend_named(settings->backend);
     if (implies_gpu(gpu))
-        return &convolver_cuda; /* options of the GPU imply it */
+        return &convolver_cuda; /* GPU options imply the GPU */
     if (settings->live || settings->frames <= 0) {
         snprintf(reason, size, "%s", settings->live ? "a live stream" : "unknown length");
         return &convolver_cpu;
     }
     if (!convolver_cuda.is_usable || !machine_may_have_gpu())
-        return &convolver_cpu; /* no choice, and no reason */
+        return &convolver_cpu; /* only the CPU is possible, so no reason is given */
     const struct backend_job job = job_of(settings, mask);
     double cpu = backend_cost_cpu(&job), cuda = backend_cost_gpu(&job, 0);
     bool is_better = backend_cost_clearly_gpu(cpu, cuda), there = false;

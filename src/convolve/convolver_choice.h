@@ -1,10 +1,13 @@
-/* What `auto` chooses by: estimated seconds of a render on the CPU and on a GPU. An estimate is
- * amounts
- * of work times constants, which were fitted to one server with an H200 (docs/measurements.md). The
- * CPU's become less with more processors, the GPU's with more bandwidth.
+/* Estimates for `auto`: the seconds that a render takes on the CPU and on a GPU.
  *
- * What both have is left out: the program's start, reading the mask, reading and writing sound.
- * Threads: any. */
+ * An estimate is a sum of amounts of work times constants. The constants were fitted to one server
+ * with an H200 (docs/measurements.md). More processors lower the CPU's estimate, more memory
+ * bandwidth lowers the GPU's.
+ *
+ * Costs that both have are left out: the program's start, reading the mask, reading and writing
+ * sound.
+ * Threads: any.
+ */
 #ifndef HALO_CONVOLVER_CHOICE_H
 #define HALO_CONVOLVER_CHOICE_H
 
@@ -16,20 +19,21 @@ struct backend_job {
     size_t inputs;
     size_t outputs;
     size_t paths;
-    size_t columns; /* of the mask, which paths may share */
+    size_t columns; /* columns of the mask; several paths may share one */
     size_t taps;
     size_t threads;
 };
 
 double backend_cost_cpu(const struct backend_job *job);
 
-/* With the start of CUDA. `bandwidth`: of the GPU's memory, in bytes a second; 0: an H200's. */
+/* Includes the start of CUDA. `bandwidth`: the GPU's memory bandwidth in bytes a second; 0: as an
+ * H200's. */
 double backend_cost_gpu(const struct backend_job *job, double bandwidth);
 
-/* Whether the GPU is so much faster that no error of the estimates matters. */
+/* Whether the GPU is so much faster that errors of the estimates do not matter. */
 bool backend_cost_clearly_gpu(double cpu, double gpu);
 
-/* A picture convolved with a 2-D mask that is not separable. */
+/* A picture that is convolved with a 2-D mask that is not separable. */
 struct backend_picture {
     double rows;
     size_t columns;
@@ -41,22 +45,22 @@ struct backend_picture {
 double backend_cost_picture_cpu(const struct backend_picture *picture);
 double backend_cost_picture_gpu(const struct backend_picture *picture, double bandwidth);
 
-/* Many sounds in one process (halo batch): seconds of one processor, or of the GPU, for sounds that
- * stand for `jobs` times as many. */
+/* Estimated seconds of many sounds in one process (halo batch). The sounds added stand for a set
+ * that is `jobs` times as large. */
 struct backend_set {
     double jobs;
     size_t processors;
-    double masks;     /* different ones, of all jobs */
-    double files;     /* reading and writing, which overlap with the GPU's work */
-    double convolve;  /* the CPU convolves */
-    double hand_over; /* the CPU copies to a GPU and back */
-    double carried;   /* a GPU gets and returns samples */
-    double computed;  /* an H200 transforms and multiplies */
+    double masks;     /* number of different masks in the whole set */
+    double files;     /* seconds of reading and writing files, in parallel with the GPU's work */
+    double convolve;  /* seconds of convolving on the CPU */
+    double hand_over; /* seconds of the CPU's copies to and from a GPU's buffers */
+    double carried;   /* seconds of a GPU's transfers */
+    double computed;  /* seconds of an H200's transforms and products */
 };
 
-/* Add a file of the set, with so many samples read and written, and those of them that are of
- * compressed formats; and a convolution that it passes through (its threads: 1). */
+/* Adds a file: `samples` are read or written, `compressed` of them in a compressed format. */
 void backend_set_add_file(struct backend_set *set, double samples, double compressed);
+/* Adds one of the convolutions that a file passes through; job->threads is 1. */
 void backend_set_add(struct backend_set *set, const struct backend_job *job);
 
 double backend_set_cpu(const struct backend_set *set);

@@ -1,4 +1,4 @@
-/* The backend "cpu": selects a variant, and what both share. */
+/* The backend "cpu": the choice of a variant, and what both variants share. */
 #include "convolve/convolver_cpu.h"
 
 #include "base/machine.h"
@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A job is light that takes less than this part of a block's time, by the estimate, which is low:
- * waking a worker takes longer. */
+/* Late partitions are light if they take less than this part of a block's time. The estimate is
+ * low. Below it, waking a worker takes longer than the work. */
 static const double LIGHT = 0.01;
 
-enum { ROW_FLOATS = 16 }; /* each row begins at a whole cache line */
+enum { ROW_FLOATS = 16 }; /* each row begins at a multiple of so many floats, a cache line */
 
 static struct partition_plan plan_for(const struct convolver_shape *shape, enum partition_pace pace)
 {
@@ -28,8 +28,8 @@ static struct partition_plan plan_for(const struct convolver_shape *shape, enum 
     return partition_plan(&job);
 }
 
-/* ns that the late partitions of a spread plan take of a block at most: an even share of them, and
- * a transform of each length, since these are not divided. */
+/* The most ns of a block that a spread plan's late partitions take: an even share of their jobs,
+ * plus one undivided transform of each length. */
 static double late_cost(const struct convolver_shape *shape, const struct partition_plan *plan)
 {
     double cost = 0;
@@ -45,7 +45,7 @@ static double late_cost(const struct convolver_shape *shape, const struct partit
     return cost;
 }
 
-/* Without a worker where the step can do a late partition in passing. */
+/* Plans without a worker if the step has the time for late partitions. */
 struct partition_plan cpu_plan(const struct convolver_shape *shape)
 {
     if (!shape->live)

@@ -1,9 +1,10 @@
 /* The CPU's convolver for blocks that are long compared with the mask: direct form, or overlap-save
  * in chunks.
  *
- * The spectra of a block's chunks, and of earlier ones if the mask is partitioned, are in a ring
- * shared by all outputs and by both slots of a fade. Threads: the workers share each step, and the
- * preparing of a mask in a file; live both are done by the caller alone. */
+ * A ring keeps the spectra of a block's chunks and, if the mask is partitioned, of earlier ones.
+ * All outputs and both slots of a fade share it. Threads: in a file, the workers share each step
+ * and the preparation of a mask. Live, the caller does both alone.
+ */
 #include "convolve/convolver_cpu.h"
 #include "mask/mask_share.h"
 #include "signal/audio.h"
@@ -18,45 +19,46 @@ struct cpu_batch_convolution {
     struct partition_plan plan;
     struct history history;
     struct real_odd_fft *fft;
-    size_t floats;                     /* of a spectrum */
-    size_t depth;                      /* spectra per input */
-    size_t newest;                     /* the block's first chunk; the others follow */
-    real **spectra;                    /* [input] */
-    bool *silent;                      /* spectra of silence: [input * depth + place] */
+    size_t floats;                     /* floats of a spectrum */
+    size_t depth;                      /* spectra of each input in the ring */
+    size_t newest;                     /* place of the block's first chunk; the others follow */
+    real **spectra;                    /* [input] the ring */
+    bool *silent;                      /* [input * depth + place] the spectrum is of silence */
     size_t group;                      /* chunks computed together, 1 to GROUP_MOST */
     real **sums;                       /* [worker], `group` spectra each */
-    real **samples;                    /* [worker] */
-    real peak;                         /* of the sound so far */
-    real *peaks;                       /* [input] of the block */
-    const struct cpu_batch_mask *near; /* of the step's masks, one with `precise`, or NULL */
-    atomic_size_t precise_frames;      /* how long outputs may come near the bound from now on */
-    struct workers *sharers;           /* of a step: NULL where it is too short, or live */
-    struct workers *takers;            /* of its inputs: the same */
+    real **samples;                    /* one buffer for each worker */
+    real peak;                         /* peak of the sound so far */
+    real *peaks;                       /* [input] peak of the block */
+    const struct cpu_batch_mask *near; /* an active mask that has `precise`, or NULL */
+    atomic_size_t precise_frames; /* frames from now on for which outputs may come near the bound */
+    struct workers *sharers; /* workers that share a step; NULL: the step is too short, or live */
+    struct workers *takers;  /* workers that share its inputs; NULL: as for `sharers` */
 };
 
 struct cpu_batch_mask {
     struct path_table paths;
-    real *head;        /* direct form: column by column */
-    size_t partitions; /* that are not all zero */
-    real *spectra;     /* column by column, partition by partition: */
-    size_t floats;     /* of all */
+    real *head;        /* direct form: the taps, column by column */
+    size_t partitions; /* partitions up to the last one that is not all zero */
+    real *spectra;     /* column by column, partition by partition */
+    size_t floats;     /* floats of all spectra */
     struct near_bound bound;
-    struct fft_double **precise; /* [worker]; NULL: not needed */
-    bool is_shared;              /* a form of the mask (mask_share.h): without `precise` */
+    struct fft_double **precise; /* [worker] transforms in double precision; NULL: not needed */
+    bool is_shared; /* the mask owns this form (mask_share.h), which has no `precise` */
 };
 
-/* Live, the step works alone: waking threads would take longer than the work; and the threads of a
- * running stream are not for preparing masks. */
+/* The workers; NULL if live. Waking threads would take longer than a live step, and a running
+ * stream's threads must not prepare masks. */
 static inline struct workers *batch_workers(const struct cpu_batch_convolution *convolution)
 {
     return convolution->shape.live ? NULL : convolution->shape.workers;
 }
 
-/* The step of the CPU's convolver for long blocks. It waits for the workers that share it. */
+/* The step of the CPU's convolver for long blocks. It waits for its workers. */
 
 enum {
-    PRODUCTS_MOST = 4, /* added in one pass */
-    TILE = 1 << 9, /* floats of spectra, so that those of all chunks and partitions stay cached */
+    PRODUCTS_MOST = 4, /* products added in one pass */
+    /* floats of spectra; so the same tile of all chunks and partitions stays cached */
+    TILE = 1 << 9,
 };
 
 static real *spectrum_at(const struct cpu_batch_convolution *convolution, size_t input,
@@ -100,7 +102,7 @@ static void take_inputs(struct cpu_batch_convolution *convolution, const real *c
             convolution->peak = convolution->peaks[c];
 }
 
-/* The spectrum of one input's chunk and the history before it. */
+/* The spectrum of one input's chunk together with the history before it. */
 static void transform_chunk(void *context, size_t piece, size_t worker)
 {
     struct cpu_batch_convolution *convolution = context;
@@ -112,7 +114,7 @@ static void transform_chunk(void *context, size_t piece, size_t worker)
         history_now(&convolution->history, input) + chunk * plan->hop - plan->history_frames;
     real *to = spectrum_at(convolution, input, convolution->newest + chunk);
     bool *silent = silence_at(convolution, input, convolution->newest + chunk);
-    *silent = audio_is_silent(from, there); /* as after the end of a sound */
+    *silent = audio_is_silent(from, there); /* for example after the end of a sound */
     if (*silent) {
         memset(to, 0, convolution->floats * sizeof *to);
         return;
@@ -133,7 +135,7 @@ struct cpu_batch_job {
     real *const *out;
 };
 
-/* One chunk of one output, from the sum of its products. */
+/* Computes one chunk of one output from the sum of its products. */
 static void transform_sum(const struct cpu_batch_job *job, size_t output, size_t chunk,
                           const real *sum, real *samples)
 {
@@ -150,7 +152,7 @@ static const real *mask_spectrum(const struct cpu_batch_job *job, const struct m
            (path->column * job->prepared->partitions + partition) * job->convolution->floats;
 }
 
-/* The same in double precision, from the spectra. */
+/* Computes one chunk of one output in double precision, from the spectra. */
 static void transform_precisely(const struct cpu_batch_job *job, size_t output, size_t chunk,
                                 size_t worker)
 {
@@ -177,12 +179,12 @@ struct products {
     const real *mask[PRODUCTS_MOST];
 };
 
-/* The floats [from, from + floats) of the spectra. */
+/* Floats [from, from + floats) of each spectrum. */
 struct tile {
     size_t from, floats;
 };
 
-/* Add to the sums of chunks [first, end), reading the masks once. */
+/* Adds the products to the sums of chunks [first, end), so that the masks are read once. */
 static void add_products(const struct cpu_batch_convolution *convolution, struct products *products,
                          size_t first, size_t end, const struct tile *tile, real *sums)
 {
@@ -231,7 +233,7 @@ static void add_paths(const struct cpu_batch_job *job, size_t output, size_t fir
     }
 }
 
-/* Whether nothing is heard in chunks [first, end) of an output. */
+/* Whether chunks [first, end) of an output are silent. */
 static bool is_silent(const struct cpu_batch_job *job, size_t output, size_t first, size_t end)
 {
     const struct cpu_batch_convolution *convolution = job->convolution;
@@ -245,7 +247,7 @@ static bool is_silent(const struct cpu_batch_job *job, size_t output, size_t fir
     return true;
 }
 
-/* A group of chunks of one output. */
+/* Computes a group of chunks of one output. */
 static void overlap_save_output(void *context, size_t piece, size_t worker)
 {
     const struct cpu_batch_job *job = context;
@@ -283,7 +285,7 @@ static void direct_output(void *context, size_t output, size_t worker)
              convolution->plan.head, output, job->out[output]);
 }
 
-/* What its transforms need to know. */
+/* Notes, for the block's transforms, an active mask that may need double precision. */
 static void look_at(struct cpu_batch_convolution *convolution,
                     const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
@@ -322,15 +324,16 @@ static void cpu_batch_step(struct convolution *base, const real *const *in,
     }
 }
 
-/* Set-up of the CPU's convolver for long blocks, and its masks. */
+/* Set-up of the CPU's convolver for long blocks, and preparation of its masks. */
 
 enum { GROUP_MOST = 8 }; /* chunks of an output that share one pass over a mask's spectra */
 
-static const size_t CACHE_FLOATS = 1 << 18; /* of masks' spectra per output that stay cached */
+/* floats of masks' spectra per output that stay cached */
+static const size_t CACHE_FLOATS = 1 << 18;
 
-static const double NS_TAKEN = 0.4; /* a sample of the input: copied and measured */
+static const double NS_TAKEN = 0.4; /* to copy and measure a sample of the input */
 
-/* Rows in one piece of memory. */
+/* The rows are in one piece of memory. */
 static void free_spectra(const struct cpu_batch_convolution *convolution)
 {
     size_t rows = convolution->shape.inputs, each = convolution->depth * convolution->floats;
@@ -353,8 +356,8 @@ static void batch_destroy(struct convolution *base)
     free(convolution);
 }
 
-/* A ring of spectra that are all written anew in each block needs no zeros, but for what follows
- * the last bin up to a whole cache line, which is multiplied as well. */
+/* Allocates the ring of spectra. If each block overwrites all of it, it need not be zero, except
+ * from the last bin to the end of its cache line, which products read as well. */
 static real **make_spectra(const struct cpu_batch_convolution *convolution)
 {
     size_t rows = convolution->shape.inputs, each = convolution->floats;
@@ -376,7 +379,7 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     size_t workers = workers_count(shape->workers);
     convolution->floats = fft_spectrum_floats(plan->fft);
     convolution->depth = plan->chunks + plan->partitions - 1;
-    /* Spectra beyond the cache are read once for several chunks. */
+    /* If the masks' spectra exceed the cache, each is read once for several chunks. */
     bool far = shape->inputs * plan->partitions * convolution->floats > CACHE_FLOATS;
     size_t parts = (workers + shape->outputs - 1) / shape->outputs;
     size_t group = far ? (plan->chunks + parts - 1) / parts : 1;
@@ -394,8 +397,7 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     return odd_fft_create(plan->fft, &convolution->fft);
 }
 
-/* The workers of the two jobs of a step: transforms of inputs, then products and transforms back.
- */
+/* The workers of a step's two jobs: transforms of inputs, then products and transforms back. */
 static struct workers *sharers_of(const struct cpu_batch_convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
@@ -479,10 +481,10 @@ struct mask_job {
     const struct cpu_batch_convolution *convolution;
     const struct mask *mask;
     struct cpu_batch_mask *prepared;
-    real **samples; /* [worker] */
+    real **samples; /* one buffer for each worker */
 };
 
-/* One partition of one column. */
+/* Transforms one partition of one column. */
 static void transform_mask(void *context, size_t piece, size_t worker)
 {
     const struct mask_job *job = context;
@@ -497,7 +499,7 @@ static void transform_mask(void *context, size_t piece, size_t worker)
                    job->samples[worker], spectrum);
 }
 
-/* For a mask whose outputs may come near the bound. */
+/* Only for a mask whose outputs may come near the bound. */
 static enum status prepare_precise(struct mask_job *job)
 {
     struct cpu_batch_mask *prepared = job->prepared;
@@ -538,7 +540,7 @@ static enum status prepare_spectra(const struct cpu_batch_convolution *convoluti
     return status;
 }
 
-/* What the form of a mask depends on. */
+/* All that the form of a mask depends on. */
 struct batch_form_key {
     uint64_t precision, algorithm, head, fft, hop, partitions;
 };
@@ -550,7 +552,7 @@ static struct batch_form_key form_key(const struct cpu_batch_convolution *convol
                                    plan->fft,    plan->hop,       plan->partitions};
 }
 
-/* For the next convolver of a shared mask. */
+/* Offers the form to later convolvers of a shared mask. */
 static void share_form(const struct cpu_batch_convolution *convolution, const struct mask *mask,
                        struct cpu_batch_mask *prepared)
 {
@@ -559,7 +561,7 @@ static void share_form(const struct cpu_batch_convolution *convolution, const st
     size_t each = prepared->head ? plan->head : prepared->partitions * convolution->floats;
     if (!mask->share || prepared->precise)
         return;
-    prepared->is_shared = true; /* before another thread finds it */
+    prepared->is_shared = true; /* set before another thread can find it */
     if (!mask_share_keep(mask, &key, sizeof key, prepared, mask->columns * each * sizeof(real),
                          destroy_form))
         prepared->is_shared = false;

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Masks of the CPU's live convolver: prepared and freed, on the control thread while the step and
- * the workers run. */
+/* Preparing and freeing masks of the CPU's live convolver, on the control thread, while the step
+ * and the workers run. */
 
 static atomic_uint_fast64_t masks_prepared;
 
-/* Points. */
+/* Length of the longest transform, in points. */
 static size_t cpu_live_longest_transform(const struct partition_plan *plan)
 {
     size_t longest = 2;
@@ -38,7 +38,7 @@ static void mask_free(struct cpu_live_mask *prepared)
     free(prepared);
 }
 
-/* A job may still use the mask: remove it from all of them. */
+/* Removes the mask from all jobs, since a job may still use it. */
 static void leave_out(struct segment *segment, const struct cpu_live_mask *prepared)
 {
     for (size_t i = 0; i < segment->lane_count; i++)
@@ -88,7 +88,7 @@ static enum status prepare_segment(const struct cpu_live_convolution *convolutio
     return STATUS_OK;
 }
 
-/* If the mask's outputs may come near the bound. */
+/* Prepares transforms in double precision, if the mask's outputs may come near the bound. */
 static enum status prepare_precise(const struct cpu_live_convolution *convolution,
                                    const struct mask *mask, real *samples,
                                    struct cpu_live_mask *prepared)
@@ -144,11 +144,11 @@ fail:
 }
 
 /* The step of the CPU's live convolver, and arming a mask on an inactive slot while the stream
- * runs. Real-time throughout. */
+ * runs. All real-time. */
 
-static const double SHARE = 0.1;         /* of a block's time, for arming */
-static const double PORTION = 0.004;     /* the same, by the estimate, which is low */
-static const double EMPTYING_COST = 0.4; /* ns per real, uncached */
+static const double SHARE = 0.1;         /* part of a block's time that arming may take */
+static const double PORTION = 0.004;     /* part of a block's time; by the estimate, which is low */
+static const double EMPTYING_COST = 0.4; /* ns to clear one uncached value */
 
 static HALO_REALTIME void cpu_live_leave(struct cpu_live_convolution *convolution, size_t slot)
 {
@@ -157,7 +157,7 @@ static HALO_REALTIME void cpu_live_leave(struct cpu_live_convolution *convolutio
         atomic_store(&convolution->segments[s].wanted[slot], NULL);
 }
 
-/* Lock; without waiting unless `at_once`. */
+/* Locks the lane. Waits for the lock only if `at_once`. False: not locked. */
 static bool lock_lane(struct lane *lane, bool at_once)
 {
     if (at_once)
@@ -165,8 +165,8 @@ static bool lock_lane(struct lane *lane, bool at_once)
     return at_once || job_try(lane);
 }
 
-/* Make sure that no worker is in a unit for the mask that left the slot, by holding each lock
- * once. False: not done yet. */
+/* Makes sure that no worker is in a unit for the slot's former mask, by taking each lock once.
+ * False: not done yet. */
 static bool wait_for_workers(struct cpu_live_convolution *convolution, bool at_once)
 {
     struct arming *arming = &convolution->arming;
@@ -190,7 +190,8 @@ static void begin(struct cpu_live_convolution *convolution, size_t slot,
         .prepared = prepared, .number = prepared->number, .slot = slot, .job = arming->job};
 }
 
-/* Clear what was due to the slot's previous mask, ring after ring. False: not done yet. */
+/* Clears the results that were due for the slot's former mask, ring by ring. False: not done yet.
+ */
 static bool empty_rings(struct cpu_live_convolution *convolution, double *left)
 {
     struct arming *arming = &convolution->arming;
@@ -213,7 +214,7 @@ static bool empty_rings(struct cpu_live_convolution *convolution, double *left)
     return true;
 }
 
-/* Add the mask to the jobs that begin from now on. */
+/* Adds the mask to the jobs that begin from now on. */
 static void join(struct cpu_live_convolution *convolution)
 {
     struct arming *arming = &convolution->arming;
@@ -226,7 +227,7 @@ static void join(struct cpu_live_convolution *convolution)
         arming->fulls[s] = convolution->segments[s].full;
 }
 
-/* Whether the last full partition of every input is transformed; if not, transform one more,
+/* Whether the last full partition of every input is transformed. If not, transforms one more input,
  * unless a worker holds the lock. */
 static bool is_transformed(struct cpu_live_convolution *convolution, size_t s, double *left)
 {
@@ -249,8 +250,9 @@ static bool is_transformed(struct cpu_live_convolution *convolution, size_t s, d
     return true;
 }
 
-/* Go to the next segment with a partition that was full before the mask joined and is not yet due
- * in full. The longest come first: meanwhile others become due. False: there is none. */
+/* Goes to the next segment with a partition that was full before the mask joined and whose results
+ * are not all due yet. The longest partitions come first, since others become due meanwhile. False:
+ * there is no such segment. */
 static bool next_segment(struct cpu_live_convolution *convolution)
 {
     struct arming *arming = &convolution->arming;
@@ -277,7 +279,7 @@ static void begin_job(struct cpu_live_convolution *convolution, size_t s)
     arming->caught_up = false;
 }
 
-/* Repeat the jobs that began before the mask joined. False: not done yet. */
+/* Repeats, for the mask alone, the jobs that began before it joined. False: not done yet. */
 static bool catch_up(struct cpu_live_convolution *convolution, double *left)
 {
     struct arming *arming = &convolution->arming;
@@ -324,8 +326,8 @@ static bool cpu_live_arm(struct convolution *base, size_t slot, const struct pre
     return ready;
 }
 
-/* Do a step's job up to a share of its cost, in portions: the code and tables of a transform, which
- * have left the caches since the last block, are then read once for several. */
+/* Does a share of a step's job, in portions. Since the last block, the code and tables of a
+ * transform have left the caches. In a portion they are read once for several transforms. */
 HALO_REALTIME static void run_part(struct cpu_live_convolution *convolution, size_t s, double share)
 {
     struct lane *lane = &convolution->segments[s].lanes[0];
@@ -337,7 +339,7 @@ HALO_REALTIME static void run_part(struct cpu_live_convolution *convolution, siz
     job_release(lane);
 }
 
-/* Do whatever is left of the jobs of all lanes, beside the workers. */
+/* Finishes the jobs of all lanes, beside the workers. */
 HALO_REALTIME static void finish(struct cpu_live_convolution *convolution, size_t s)
 {
     const struct segment *segment = &convolution->segments[s];
@@ -355,7 +357,8 @@ HALO_REALTIME static void finish(struct cpu_live_convolution *convolution, size_
     }
 }
 
-/* Do this block's share of a job: of a worker's, whatever is left in the last block. */
+/* Does this block's share of a job. If the job is the workers', it does nothing before the last
+ * block, and then the rest. */
 HALO_REALTIME static void run_share(struct cpu_live_convolution *convolution, size_t s)
 {
     struct segment *segment = &convolution->segments[s];
@@ -369,7 +372,7 @@ HALO_REALTIME static void run_share(struct cpu_live_convolution *convolution, si
         finish(convolution, s);
 }
 
-/* Jobs that are due at once are in the pieces of the step. */
+/* Jobs that are due at once are not run here: they are in the step's pieces. */
 HALO_REALTIME static void run_jobs(struct cpu_live_convolution *convolution)
 {
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
@@ -412,8 +415,10 @@ static HALO_REALTIME void cpu_live_step(struct convolution *base, const real *co
 
 /* ---- set-up of the CPU's live convolver: buffers, transforms and the spectra of masks ---- */
 
-static const double LOAD = 0.06; /* of the time that a worker takes by the estimate, which is low */
-static const double STEP_LOAD = 1.0 / 48; /* the same of the step's pieces */
+/* part of the time that a worker may take; by the estimate, which is low */
+static const double LOAD = 0.06;
+/* part of the time for a thread's share of the step's pieces */
+static const double STEP_LOAD = 1.0 / 48;
 enum { USUAL_RATE = 48000 };
 
 static void live_destroy(struct convolution *base)
@@ -449,7 +454,7 @@ static bool is_helped(const struct convolver_shape *shape, const struct partitio
     return plan->pace == PARTITION_WORKER && partition_is_helped(cut->size, shape->block);
 }
 
-/* Enough for the workers' jobs to take a part of the time, and for the step's pieces. */
+/* The number of workers that the jobs of helped segments and the step's pieces need. */
 static size_t workers_for(const struct convolver_shape *shape, const struct partition_plan *plan)
 {
     double period = 1e9 * (double)shape->block / (shape->rate ? shape->rate : USUAL_RATE), cost = 0;
@@ -469,7 +474,8 @@ static size_t workers_for(const struct convolver_shape *shape, const struct part
     return wanted < (double)most ? (size_t)fmax(wanted, 1) : most;
 }
 
-/* More than workers, if there are several, so that they share the work evenly. */
+/* The number of lanes. If there are several workers, lanes are more, so that the work is shared
+ * evenly. */
 static size_t lanes_for(const struct convolver_shape *shape, const struct partition_plan *plan)
 {
     size_t workers = workers_for(shape, plan), lanes = workers > 1 ? 2 * workers : 1;
@@ -504,7 +510,7 @@ static enum status init_segment(struct cpu_live_convolution *convolution, size_t
     segment->floats = fft_spectrum_floats(cut->fft);
     segment->transform_cost = partition_fft_cost(cut->fft);
     segment->product_cost = partition_multiply_cost(cut->fft);
-    /* A mask that is armed later needs all partitions that are still due. */
+    /* A mask that is armed later needs all partitions whose results are still due. */
     segment->depth = cut->partitions + cut->offset / cut->size + 2;
     segment->spectra = rows_alloc(shape->inputs, segment->depth * segment->floats);
     segment->ends = calloc(shape->inputs, sizeof *segment->ends);

@@ -1,30 +1,32 @@
-/* The CPU's convolver for blocks that are short compared with the mask: a direct head and
- * segments of growing partitions, without latency. Private to its set-up and its step.
+/* The CPU's convolver for blocks that are short compared with the mask: a direct head and segments
+ * of growing partitions, without latency. Private to its .c files.
  *
- * A segment keeps the spectra of its recent partitions of each input in a ring. Results wait in a
- * ring per segment, slot and output until they are due. When a partition of a segment is full, its
- * job begins: transform it for every input; then for every slot and output multiply spectra, sum,
- * transform back and add to the ring. Jobs are done in units, none longer than one transform, and
- * must be finished one block before the next partition is full. Only partitions of one block's
- * length are due at once.
+ * A segment keeps the spectra of each input's recent partitions in a ring. Results wait until they
+ * are due in rings of their own, one for each segment, slot and output. When a partition of a
+ * segment is full, its job begins:
+ *   1. transform the partition of every input;
+ *   2. for every slot and output, multiply spectra, sum, transform back and add to the ring.
+ * A job is done in units of at most one transform. It must be finished one block before the next
+ * partition is full. Only partitions of one block's length are due at once.
  *
- * In each block the step does its share of each job. If there are more threads, workers do the
- * jobs of partitions of two blocks and more, the most urgent first, and the step only what is
- * unfinished one block before it is due. A job of theirs is in lanes, each a share of the inputs
- * and of the outputs. Products begin when the inputs of all lanes are transformed. The holder of a
- * lane's lock works on its job; between units the lock is free. Any worker takes whatever is due
- * first, so that one that is held up delays no more than its unit.
+ * In each block the step does its share of each job. If there are more threads, workers do the jobs
+ * of partitions of two blocks and more, the most urgent first. The step then does only what is
+ * unfinished one block before it is due. A worker's job is divided into lanes. Each lane has a
+ * share of the inputs and of the outputs. Products begin when the inputs of all lanes are
+ * transformed. Whoever holds a lane's lock works on the lane's job, and frees the lock between
+ * units. Any worker takes the lane that is due first, so that a worker that is held up delays only
+ * its unit.
  *
- * The step's own work (the history, partitions of one block, the direct head, what is due) is in
- * pieces of channels. Where it takes much of a block, the workers take pieces as well: they expect
- * the block, are awake when it comes, and begin nothing long before it. The step waits for no
- * worker that has not taken a piece.
+ * The step's own work (the history, partitions of one block, the direct head, results that are due)
+ * is divided into pieces, each for some channels. If this work takes much of a block, workers take
+ * pieces, too. They are awake when the block is expected and begin no long unit shortly before. The
+ * step does not wait for a worker that has not taken a piece.
  *
- * Every sum is in one order, whoever computes what and when, so that the sound is the same to the
- * bit for any number of workers.
+ * Every sum is computed in one order, so the sound is the same to the bit for any number of
+ * workers.
  *
- * Before a mask becomes active it is armed: the rings of its slot are cleared, it joins the jobs
- * that begin from then on, and the step repeats the earlier jobs for it alone, a share per block.
+ * A mask is armed before it becomes active: its slot's rings are cleared, it joins the jobs that
+ * begin from then on, and the step repeats the earlier jobs for this mask alone, a share per block.
  */
 #ifndef HALO_CONVOLVER_CPU_LIVE_H
 #define HALO_CONVOLVER_CPU_LIVE_H
@@ -36,7 +38,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* For each precision. */
+/* Names of their own for each precision. */
 #define job_begin REAL(job_begin)
 #define job_run REAL(job_run)
 #define job_run_unit REAL(job_run_unit)
@@ -57,28 +59,29 @@
 
 enum { LANES_MOST = 32, LANE_ARMING = LANES_MOST };
 
-/* The progress of the work on one partition: of a lane, or for a mask being armed. */
+/* The progress of one job: of a lane, or for a mask being armed. */
 struct segment_job {
-    uint64_t full; /* the end of its partition, in frames of the stream; 0: no job yet */
-    size_t lane;   /* or LANE_ARMING */
-    size_t input;  /* next to be transformed, up to input_end; they come first */
-    size_t input_end;
-    size_t first_output, output_end;
-    size_t slot; /* then whose output is next, and the position within it */
-    size_t output;
-    size_t path;                      /* of the output, in the slot's path table */
-    size_t partition;                 /* of the mask */
-    const struct cpu_live_mask *only; /* the mask being armed; NULL: all wanted ones */
-    bool summing;                     /* `sum` holds products of the output */
-    const struct fft_double *precise; /* which has that sum then; NULL: single precision */
+    uint64_t full;    /* frame of the stream at which the job's partition ends; 0: no job yet */
+    size_t lane;      /* number of the lane, or LANE_ARMING */
+    size_t input;     /* next input to transform; inputs come before outputs */
+    size_t input_end; /* end of the lane's inputs */
+    size_t first_output, output_end; /* the lane's outputs: first one, end */
+    size_t slot;                     /* slot of the next output */
+    size_t output;                   /* next output of that slot */
+    size_t path;                     /* next path of that output, in the slot's path table */
+    size_t partition;                /* next partition of the mask on that path */
+    /* the mask being armed; NULL: the job serves all wanted masks */
+    const struct cpu_live_mask *only;
+    bool summing;                     /* `sum` or `precise` holds products of the current output */
+    const struct fft_double *precise; /* holds the sum in double precision; NULL: `sum` holds it */
     real *sum;
-    real *samples; /* of one transform */
-    double cost;   /* estimated ns in all */
-    double done;   /* of `cost` */
+    real *samples; /* scratch for one transform */
+    double cost;   /* estimated ns of the whole job */
+    double done;   /* estimated ns that are done */
 };
 
 struct lane {
-    struct segment_job job;        /* of the last full partition */
+    struct segment_job job;        /* job of the last full partition */
     atomic_flag lock;              /* held while working on the job */
     atomic_uint_fast64_t deadline; /* frames; UINT64_MAX: the job is done */
 };
@@ -86,94 +89,98 @@ struct lane {
 struct segment {
     struct partition_segment cut;
     struct real_odd_fft *fft;
-    size_t floats;                       /* of a spectrum */
+    size_t floats;                       /* length of a spectrum */
     double transform_cost, product_cost; /* estimated ns */
-    size_t depth;
-    size_t newest;
-    uint64_t full;                   /* of the jobs */
-    const real **ends;               /* [input] where their partition ends in the history */
-    atomic_size_t untransformed;     /* inputs of the jobs */
-    real **spectra;                  /* [input] */
-    atomic_uint_fast64_t near_until; /* frames: until then outputs may come near the bound */
-    /* What is due, a ring of blocks, each of them output by output: zeros where no result is. */
+    size_t depth;                        /* spectra of each input in the ring */
+    size_t newest;                       /* place of the newest spectrum */
+    uint64_t full;                   /* frame of the stream at which the last full partition ends */
+    const real **ends;               /* [input] end of the last full partition in the history */
+    atomic_size_t untransformed;     /* inputs of the current job that are not transformed yet */
+    real **spectra;                  /* [input] the ring of spectra */
+    atomic_uint_fast64_t near_until; /* frame until which outputs may come near the bound */
+    /* Results that are not due yet: a ring of blocks, each output by output. Zero where no result
+     * is. */
     real *due[CONVOLVER_SLOTS];
-    size_t due_length; /* frames */
-    bool helped;       /* by workers, in lanes; the step's are in its pieces */
+    size_t due_length; /* frames in that ring */
+    bool helped; /* Workers do the jobs, in lanes. If false, the jobs are in the step's pieces. */
     struct lane *lanes;
     size_t lane_count;
-    /* The masks the jobs serve; NULL: none. Written by the step; a mask that is about to be freed
-     * is removed under the locks. */
+    /* Masks that the jobs serve; NULL: none. The step writes it. The control thread removes a mask
+     * that it is about to free, holding the locks of all lanes. */
     _Atomic(const struct cpu_live_mask *) wanted[CONVOLVER_SLOTS];
 };
 
-/* A slot's mask in the jobs that begin. */
+/* The mask of a slot in the jobs that begin from now on. */
 struct joined {
-    const struct cpu_live_mask *mask; /* or NULL */
-    uint64_t number;                  /* of the mask: its address may be reused */
-    bool awaited;                     /* armed since the last step */
+    const struct cpu_live_mask *mask; /* NULL: none */
+    uint64_t number;                  /* the mask's unique number, as its address may be reused */
+    bool awaited;                     /* The mask was armed after the last step. */
 };
 
 /* A mask being armed. */
 struct arming {
     const struct cpu_live_mask *prepared;
-    uint64_t number; /* of the mask; 0: none */
+    uint64_t number; /* the mask's number; 0: no mask is being armed */
     size_t slot;
-    size_t free_segments; /* number of segments the workers are known to have left */
-    size_t emptied_rings; /* of the slot, one a segment */
-    size_t emptied;       /* samples of the next one */
-    bool joined;
-    uint64_t fulls[PARTITION_SEGMENTS_MOST]; /* of the last job without the mask; 0: none */
-    size_t segment;                          /* whose jobs are being repeated */
-    bool caught_up;                          /* `job` is done */
-    struct segment_job job;
+    size_t free_segments; /* segments whose workers are known to have left the slot's former mask */
+    size_t emptied_rings; /* rings of the slot that are cleared, one for each segment */
+    size_t emptied;       /* samples of the next ring that are cleared */
+    bool joined;          /* the mask takes part in jobs that begin */
+    /* [segment] `full` of the last job without the mask; 0: none */
+    uint64_t fulls[PARTITION_SEGMENTS_MOST];
+    size_t segment;         /* segment whose earlier jobs are being repeated */
+    bool caught_up;         /* no earlier job is being repeated; `job` is done */
+    struct segment_job job; /* an earlier job, repeated for the mask alone */
 };
 
 struct cpu_live_convolution;
 
-/* Does jobs of helped segments and pieces of the step, one priority below it. */
+/* A thread that does jobs of helped segments and pieces of the step, one priority below the step's.
+ */
 struct live_worker {
     struct cpu_live_convolution *convolution;
-    size_t first_lane; /* where it looks first, as the next */
-    size_t first_piece;
-    unsigned phase; /* the last one it took part in */
+    size_t first_lane;  /* lane that the worker tries first */
+    size_t first_piece; /* piece that the worker tries first */
+    unsigned phase;     /* number of the last phase in which the worker took part */
     pthread_t thread;
 };
 
-/* The step's own work in a block, in two phases: what the inputs need, then the outputs. The first
- * phase ever is number 1. A piece is taken by counting it up to the phase's number, which fails
- * for any phase but the current one, and the next phase begins when all pieces are done. */
+/* How the step's own work is shared. Each block has two phases: first the inputs' work, then the
+ * outputs'. Phases are numbered from 1. Taking a piece counts its entry in `taken` up to the
+ * phase's number, which fails for any phase but the current one. The next phase begins when all
+ * pieces are done. */
 struct live_share {
-    size_t pieces;         /* 1: the step does it alone */
-    int64_t period;        /* ns, of a block */
-    const real *const *in; /* of the block, as the next */
-    const struct convolver_slot *slots;
-    atomic_uint phase;             /* number of the current one */
-    atomic_size_t left;            /* pieces that are not done */
-    atomic_int_fast64_t expected;  /* when the next block comes, monotonic_ns() */
-    atomic_uint taken[LANES_MOST]; /* [piece]: number of the last phase for which it was taken */
+    size_t pieces;                      /* number of pieces; 1: the step works alone */
+    int64_t period;                     /* ns of a block */
+    const real *const *in;              /* inputs of the current block */
+    const struct convolver_slot *slots; /* slots of the current block */
+    atomic_uint phase;                  /* number of the current phase */
+    atomic_size_t left;                 /* pieces of the phase that are not done */
+    atomic_int_fast64_t expected;       /* when the next block is expected, monotonic_ns() */
+    atomic_uint taken[LANES_MOST];      /* [piece]: last phase in which the piece was taken */
 };
 
 struct cpu_live_convolution {
     struct convolver_shape shape;
     struct partition_plan plan;
     struct history history;
-    uint64_t end;      /* input frames so far, with the current block */
-    _Atomic real peak; /* of the sound so far; written by the step */
+    uint64_t end;      /* input frames so far, including the current block */
+    _Atomic real peak; /* peak of the sound so far; the step writes it */
     struct segment segments[PARTITION_SEGMENTS_MOST];
     struct live_share share;
     struct joined joined[CONVOLVER_SLOTS];
     struct arming arming;
 
     struct live_worker workers[LANES_MOST];
-    size_t worker_count; /* that are started */
-    size_t lanes;        /* of the helped segments */
-    bool worker_late;    /* in the last step */
-    struct futex bell;   /* raised when there is more to do for workers that found nothing */
+    size_t worker_count; /* workers that are running */
+    size_t lanes;        /* lanes of each helped segment */
+    bool worker_late;    /* A worker was late in the last step. */
+    struct futex bell;   /* raised when there is new work for sleeping workers */
     atomic_bool leave;
-    int64_t worker_period; /* ns between the beginnings of their shortest jobs */
+    int64_t worker_period; /* ns between the beginnings of the workers' shortest jobs */
 };
 
-/* What is due to an output in the block from `frame` on. */
+/* The results that are due to an output in the block that begins at `frame`. */
 HALO_REALTIME static inline real *due_block(const struct cpu_live_convolution *convolution,
                                             const struct segment *segment, size_t slot,
                                             size_t output, uint64_t frame)
@@ -183,81 +190,84 @@ HALO_REALTIME static inline real *due_block(const struct cpu_live_convolution *c
 }
 
 struct cpu_live_mask {
-    uint64_t number; /* unique, from 1 on */
+    uint64_t number; /* unique number of the mask, from 1 on */
     struct path_table paths;
-    real *head;                                 /* column by column, plan.head taps each */
-    size_t partitions[PARTITION_SEGMENTS_MOST]; /* that are not all zero */
-    real *spectra[PARTITION_SEGMENTS_MOST];     /* column by column, partition by partition */
+    real *head; /* taps of the direct head, column by column, plan.head each */
+    /* [segment] partitions up to the last one that is not all zero */
+    size_t partitions[PARTITION_SEGMENTS_MOST];
+    real *spectra[PARTITION_SEGMENTS_MOST]; /* column by column, partition by partition */
     struct near_bound bound;
-    /* [lane]: where outputs may come near the bound */
+    /* [lane][segment] transforms in double precision; NULL: outputs do not come near the bound */
     struct fft_double *precise[LANES_MOST + 1][PARTITION_SEGMENTS_MOST];
 };
 
 /* ---- jobs: convolver_cpu_live_job.c; real-time ---- */
 
-/* Begin the jobs of the partition that has just become full. */
+/* Begins the jobs of the partition of segment `s` that has just become full. */
 void job_begin(struct cpu_live_convolution *convolution, size_t s);
 
-/* Do units up to `until` ns of the job's cost, or transform its inputs, or do the next unit. The
- * caller holds the lane's lock. */
+/* job_run does units until `until` ns of the job's cost are done. job_run_unit transforms the
+ * lane's inputs or does the next unit. The caller holds the lane's lock. */
 void job_run(struct cpu_live_convolution *convolution, size_t s, struct lane *lane, double until);
 enum job_progress { JOB_RAN, JOB_WAITS /* for inputs of other lanes */, JOB_DONE };
 enum job_progress job_run_unit(struct cpu_live_convolution *convolution, size_t s,
                                struct lane *lane);
 
-/* One unit of a job for the mask being armed, with the inputs transformed; adds to job->done.
- * False: the job is done. */
+/* Does one unit of a job for the mask being armed and adds its cost to job->done. The inputs are
+ * transformed already. False: the job is done. */
 bool job_run_armed(struct cpu_live_convolution *convolution, size_t s, struct segment_job *job);
 
 /* Whether the jobs of all lanes are done. */
 bool job_is_done(const struct segment *segment);
 
-/* Waiting takes one unit at most. The step locks a worker's lane only if its job is late, or
- * begins. job_pause is one turn of such a wait, numbered from 1 on. */
+/* A wait takes at most one unit. The step locks a worker's lane only when its job is late or
+ * begins. job_pause is one turn of such a wait; turns are numbered from 1. */
 void job_pause(size_t turn);
 void job_lock(struct lane *lane);
-bool job_try(struct lane *lane); /* true: the caller holds it now */
+bool job_try(struct lane *lane); /* true: the caller holds the lock now */
 void job_release(struct lane *lane);
 
 /* ---- the step's own work: convolver_cpu_live_job.c; real-time but for its set-up ---- */
 
-/* Estimated ns of the step's own work in a block, and whether workers share it. */
+/* Estimated ns of the step's own work in a block. */
 double live_share_cost(const struct convolver_shape *shape, const struct partition_plan *plan);
+/* Whether that work is large enough for workers to share it. */
 bool live_share_is_worthwhile(const struct convolver_shape *shape,
                               const struct partition_plan *plan);
 
-/* The number of pieces, and no phase yet. */
+/* Sets the number of pieces. No phase has begun yet. */
 void live_share_init(struct cpu_live_convolution *convolution);
 
-/* For the step: a block has come. Then each of its two phases. */
+/* For the step: live_share_begin announces a block; live_share_run runs one of its two phases. */
 void live_share_begin(struct cpu_live_convolution *convolution, const real *const *in,
                       const struct convolver_slot slots[CONVOLVER_SLOTS]);
 void live_share_run(struct cpu_live_convolution *convolution);
 
 /* ---- the workers: convolver_cpu_live_job.c; real-time ---- */
 
-/* When to poll for work that arrives once a period from a thread that must not wake the poller.
+/* Decides when to poll for work that arrives once a period. The thread that brings the work must
+ * not wake the poller.
  *
- * If the first poll finds work, the next period's poll is a little earlier; if not, another
- * follows soon and finds when work arrives. So the polls follow the other thread's period, even
- * with clock drift, at little more than one poll per period.
+ * If the first poll of a period finds work, the next period's poll is a little earlier. If not,
+ * another poll follows soon. So the polls follow the other thread's period, even if the clocks
+ * drift, with little more than one poll a period.
  * Plain arithmetic; times are ns of one clock. Threads: one. Real-time.
  */
 struct poll_timer {
     int64_t period; /* ns */
     int64_t look;   /* time of the current poll */
-    int64_t found;  /* time of the last one that found work */
+    int64_t found;  /* time of the last poll that found work */
 };
 
 struct poll_timer poll_timer_start(int64_t period, int64_t now);
 
-/* Call after each poll, when the work it found is done. Returns the time of the next poll. */
+/* Call it after each poll, when the work found is done. Returns the time of the next poll. */
 int64_t poll_timer_next(struct poll_timer *clock, bool found, int64_t now);
 
-/* A worker's main: until `leave`. */
+/* The main function of a worker. It returns once `leave` is set. */
 void *live_work(void *live_worker);
 
-/* Hz; if unknown, as high as it may be. */
+/* The rate in Hz. If it is unknown, the highest usual rate. */
 static inline double live_rate(const struct convolver_shape *shape)
 {
     return shape->rate ? shape->rate : 192000;

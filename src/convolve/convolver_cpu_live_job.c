@@ -7,18 +7,17 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-/* The jobs of the CPU's live convolver, unit by unit. Real-time: called by the step or by a worker.
- */
+/* Jobs of the CPU's live convolver, unit by unit. The step or a worker calls these; real-time. */
 
 enum {
-    PARTITIONS_MOST = 4, /* of a mask, multiplied in one unit */
-    SPINS = 1 << 9,      /* some 10 us */
+    PARTITIONS_MOST = 4, /* partitions of a mask multiplied in one unit */
+    SPINS = 1 << 9,      /* about 10 us */
     SLEEP_NS = 20000,
 };
 
 /* ---- units of a job ---- */
 
-/* A mask that the job of segment `s` serves and that may need double precision, or NULL. */
+/* A mask that segment `s`'s jobs serve and that may need double precision. NULL: there is none. */
 HALO_REALTIME static const struct cpu_live_mask *mask_near_bound(const struct segment *segment,
                                                                  size_t s)
 {
@@ -30,8 +29,8 @@ HALO_REALTIME static const struct cpu_live_mask *mask_near_bound(const struct se
     return NULL;
 }
 
-/* Transform one input's partition and the one before it; zeros after them change nothing in the
- * second half, all that results take. */
+/* Transforms one input's partition together with the one before it. Zeros follow them. These do not
+ * change the second half, which is the only part that results use. */
 HALO_REALTIME static void transform_input(const struct cpu_live_convolution *convolution,
                                           struct segment *segment, size_t s,
                                           const struct segment_job *job)
@@ -49,14 +48,14 @@ HALO_REALTIME static void transform_input(const struct cpu_live_convolution *con
     }
 }
 
-/* The frame at which the results of the partition full at `full` begin. */
+/* The frame at which the results of a partition begin that is full at frame `full`. */
 HALO_REALTIME static uint64_t due_at(const struct segment *segment, uint64_t full)
 {
     return full - segment->cut.size + segment->cut.offset;
 }
 
-/* Transform an output's sum back and add it to the ring. Results that come too late for a mask
- * being armed are dropped. */
+/* Transforms an output's sum back and adds it to the ring. Drops results that come too late for a
+ * mask being armed. */
 HALO_REALTIME static void add_results(const struct cpu_live_convolution *convolution,
                                       const struct segment *segment, const struct segment_job *job)
 {
@@ -73,7 +72,7 @@ HALO_REALTIME static void add_results(const struct cpu_live_convolution *convolu
     }
 }
 
-/* Multiply and add some partitions of a path. */
+/* Multiplies some partitions of a path and adds the products to the sum. */
 HALO_REALTIME static void add_partitions(const struct segment *segment,
                                          const struct segment_job *job,
                                          const struct cpu_live_mask *prepared, size_t s,
@@ -155,9 +154,9 @@ HALO_REALTIME void job_begin(struct cpu_live_convolution *convolution, size_t s)
 struct job_unit {
     enum { UNIT_NONE, UNIT_WAIT, UNIT_TRANSFORM, UNIT_PRODUCTS, UNIT_RESULT } kind;
     double cost;                          /* estimated ns */
-    const struct cpu_live_mask *prepared; /* the slot's; not for a transform */
-    const struct mask_path *path;         /* UNIT_PRODUCTS */
-    size_t partitions;                    /* UNIT_PRODUCTS: multiplied together */
+    const struct cpu_live_mask *prepared; /* mask of the slot; NULL for a transform */
+    const struct mask_path *path;         /* only in UNIT_PRODUCTS */
+    size_t partitions;                    /* UNIT_PRODUCTS: partitions multiplied together */
 };
 
 HALO_REALTIME static void begin_output(struct segment_job *job, size_t slot, size_t output)
@@ -168,7 +167,7 @@ HALO_REALTIME static void begin_output(struct segment_job *job, size_t slot, siz
     job->summing = false;
 }
 
-/* The mask of the job's current slot, after skipping inactive slots. NULL: none is left. */
+/* Skips inactive slots and returns the mask of the job's current slot. NULL: no slot is left. */
 HALO_REALTIME static const struct cpu_live_mask *skip_to_slot(struct segment *segment,
                                                               struct segment_job *job, size_t s)
 {
@@ -212,7 +211,8 @@ HALO_REALTIME static struct job_unit next_unit(struct segment *segment, struct s
     return unit;
 }
 
-/* precise: of the mask; NULL: it does not come near the bound. */
+/* Clears the sum of an output. precise: the mask's transform in double precision; NULL: not needed.
+ */
 HALO_REALTIME static void begin_sum(const struct segment *segment, struct segment_job *job,
                                     const struct fft_double *precise)
 {
@@ -240,7 +240,7 @@ HALO_REALTIME static void run_products(const struct segment *segment, struct seg
 HALO_REALTIME static void run_result(const struct cpu_live_convolution *convolution,
                                      const struct segment *segment, struct segment_job *job)
 {
-    if (job->summing) /* else the output has no path */
+    if (job->summing) /* otherwise the output has no path */
         add_results(convolution, segment, job);
     if (job->output + 1 < job->output_end)
         begin_output(job, job->slot, job->output + 1);
@@ -263,7 +263,7 @@ HALO_REALTIME static void run_unit(const struct cpu_live_convolution *convolutio
     job->done += unit->cost;
 }
 
-/* The next unit, if the job's cost does not exceed `until` ns with it. */
+/* Does the next unit, unless the job's cost would exceed `until` ns with it. */
 HALO_REALTIME static enum job_progress run_next(struct cpu_live_convolution *convolution, size_t s,
                                                 struct lane *lane, double until)
 {
@@ -318,8 +318,8 @@ HALO_REALTIME bool job_is_done(const struct segment *segment)
     return true;
 }
 
-/* Who is waited for is done after a unit or a piece, unless it was preempted, perhaps by this
- * thread: then this one must sleep. */
+/* The holder of a lock finishes after one unit or piece, unless it was preempted. This thread may
+ * have preempted it, so it must sleep. */
 void job_pause(size_t turn)
 {
     const struct timespec pause = {.tv_nsec = SLEEP_NS};
@@ -345,16 +345,17 @@ HALO_REALTIME void job_release(struct lane *lane)
     atomic_flag_clear_explicit(&lane->lock, memory_order_release);
 }
 
-/* The step's own work in the CPU's live convolver, in pieces of channels that workers take as well.
- * Real-time, except live_share_init. */
+/* The step's own work in the CPU's live convolver. It is divided into pieces of channels, which
+ * workers take as well. Real-time, except live_share_init. */
 
-static const double SHARED_FROM = 1.0 / 16; /* of a block, by the estimate, which is low */
-static const double MOVING_COST = 400;      /* ns per channel and direction, uncached */
+/* part of a block from which the work is shared; by the estimate, which is low */
+static const double SHARED_FROM = 1.0 / 16;
+static const double MOVING_COST = 400; /* ns per channel and direction, uncached */
 
 enum {
     MARGIN = 100000,     /* ns */
-    MARGIN_PART = 8,     /* of a block, at most */
-    BETWEEN_NS = 100000, /* that a worker waits for the second phase */
+    MARGIN_PART = 8,     /* divides a block: a margin is no longer */
+    BETWEEN_NS = 100000, /* ns that a worker waits for the second phase */
     LOOKS = 64,          /* between two readings of the clock */
     LINE = 64 / sizeof(real),
 };
@@ -393,7 +394,8 @@ void live_share_init(struct cpu_live_convolution *convolution)
         share->pieces = rows < LANES_MOST ? rows : LANES_MOST;
 }
 
-/* ns before and after the expected time of a block in which workers spin, to be there at once. */
+/* ns before and after a block's expected time. Workers spin during this time, to be there at once.
+ */
 static HALO_REALTIME int64_t live_share_margin(const struct live_share *share)
 {
     return share->period / MARGIN_PART < MARGIN ? share->period / MARGIN_PART : MARGIN;
@@ -401,7 +403,8 @@ static HALO_REALTIME int64_t live_share_margin(const struct live_share *share)
 
 /* ---- pieces ---- */
 
-/* The jobs of a piece that are due in this block: the inputs, or the rest. */
+/* Runs the jobs of a piece that are due in this block: with `inputs` the transforms, else the rest.
+ */
 HALO_REALTIME static void run_due_jobs(struct cpu_live_convolution *convolution, size_t piece,
                                        bool inputs)
 {
@@ -418,8 +421,7 @@ HALO_REALTIME static void run_due_jobs(struct cpu_live_convolution *convolution,
     }
 }
 
-/* What is due to an output was written by another processor, some blocks ago: fetch it beforehand.
- */
+/* Prefetches the results due to an output. Another processor wrote them some blocks ago. */
 HALO_REALTIME static void fetch_due(const struct cpu_live_convolution *convolution, size_t slot,
                                     size_t output)
 {
@@ -446,8 +448,8 @@ HALO_REALTIME static void take_inputs(struct cpu_live_convolution *convolution, 
     run_due_jobs(convolution, piece, true);
 }
 
-/* Take what is due to an output in this block and clear it there. `out` is NULL for a mask that is
- * not active yet. */
+/* Moves an output's results that are due in this block into `out` and clears them in the ring.
+ * `out` is NULL for a mask that is not active yet. */
 HALO_REALTIME static void take_due(struct cpu_live_convolution *convolution, size_t slot,
                                    size_t output, real *out)
 {
@@ -497,7 +499,7 @@ HALO_REALTIME static void run_piece(struct cpu_live_convolution *convolution, un
     (is_first_phase(phase) ? take_inputs : make_outputs)(convolution, piece);
 }
 
-/* Whether the phase is the current one, and nobody else has the piece. */
+/* Takes a piece. False: the phase is over, or another thread has the piece. */
 HALO_REALTIME static bool take_piece(struct live_share *share, unsigned phase, size_t piece)
 {
     unsigned before = phase - 1;
@@ -505,8 +507,9 @@ HALO_REALTIME static bool take_piece(struct live_share *share, unsigned phase, s
            atomic_compare_exchange_strong(&share->taken[piece], &before, phase);
 }
 
-/* All that are left, the same ones first in every block, as their data may still be in this
- * processor's cache. Who gets the first of them wakes the next worker. */
+/* Takes pieces until none is left. Each thread begins with the same pieces in every block, whose
+ * data may still be in its processor's cache. The thread that gets the first piece wakes the next
+ * worker. */
 HALO_REALTIME static void take_pieces(struct cpu_live_convolution *convolution, unsigned phase,
                                       size_t first, bool waking)
 {
@@ -546,8 +549,8 @@ HALO_REALTIME void live_share_run(struct cpu_live_convolution *convolution)
         job_pause(turn);
 }
 
-/* Take pieces of the current phase, and wait a little for the next one. False: the worker was in
- * this phase already. */
+/* Takes pieces of the current phase, then waits a little for the next phase. False: the worker took
+ * part in this phase before. */
 static HALO_REALTIME bool live_share_help(struct live_worker *worker)
 {
     struct live_share *share = &worker->convolution->share;
@@ -563,15 +566,15 @@ static HALO_REALTIME bool live_share_help(struct live_worker *worker)
     return true;
 }
 
-/* The workers of the CPU's live convolver, which do the long jobs in parallel with the step, and
- * pieces of its own work where they are shared.
+/* Workers of the CPU's live convolver. In parallel with the step, they do the long jobs, and pieces
+ * of the step's own work if it is shared.
  *
- * They poll for jobs, so that the step makes no system call: waking a thread costs the caller some
- * 10 us, more on a virtual machine. Jobs of their shortest partitions can be due one block after
- * they began, so their polls follow the beginnings.
+ * They poll for jobs, so that the step makes no system call. Waking a thread costs the caller about
+ * 10 us, on a virtual machine more. Jobs of the shortest partitions can be due one block after they
+ * began, so workers poll soon after jobs begin.
  *
- * For pieces they are awake, and spin, when a block is expected. If it comes at another time the
- * step wakes one that sleeps, and that one the next.
+ * For pieces, workers are awake and spin when a block is expected. If the block comes at another
+ * time, the step wakes one sleeping worker, which wakes the next.
  */
 
 enum {
@@ -580,8 +583,8 @@ enum {
     GONE = 64,    /* periods without work after which the stream counts as stopped */
 };
 
-static const double UNIT_SLACK = 3;          /* of a unit's time over its estimate */
-static const int64_t LONG_SLEEP = 100000000; /* ns, while no blocks come */
+static const double UNIT_SLACK = 3;          /* a unit may take so many times its estimate */
+static const int64_t LONG_SLEEP = 100000000; /* ns; while no blocks come */
 
 struct poll_timer poll_timer_start(int64_t period, int64_t now)
 {
@@ -592,21 +595,22 @@ int64_t poll_timer_next(struct poll_timer *clock, bool found, int64_t now)
 {
     int64_t period = clock->period;
     if (found) {
-        clock->found = clock->look; /* not the time it woke, or polls would drift later */
+        clock->found = clock->look; /* not the time of waking, with which polls would drift later */
         int64_t since = (now - clock->found) % period;
         return clock->look = now - since + period - period / EARLIER;
     }
-    bool gone = now - clock->found > GONE * period; /* one poll per period, at a varying phase */
+    /* within a period there is one poll, at a varying time */
+    bool gone = now - clock->found > GONE * period;
     return clock->look = now + (gone ? period : 0) + period / AGAIN;
 }
 
-/* A lane of a segment's job. */
+/* A lane of a segment. */
 struct lane_choice {
-    size_t segment; /* segment_count: none */
+    size_t segment; /* plan.segment_count: no lane */
     size_t lane;
 };
 
-/* Whether a unit ends before the next block, whose pieces are more urgent. */
+/* Whether a unit ends before the next block, since the block's pieces are more urgent. */
 static bool fits(const struct cpu_live_convolution *convolution, const struct segment *segment,
                  int64_t now)
 {
@@ -614,14 +618,14 @@ static bool fits(const struct cpu_live_convolution *convolution, const struct se
     if (share->pieces == 1)
         return true;
     int64_t expected = atomic_load(&share->expected), margin = live_share_margin(share);
-    /* A long one begins in the first half of a block, or it would never. */
+    /* Lets a long unit begin in the first half of a block. Otherwise it would never begin. */
     double unit =
         fmin(UNIT_SLACK * segment->transform_cost, 0.5 * (double)(share->period - 2 * margin));
     return now > expected + margin || now + (int64_t)unit < expected - margin;
 }
 
-/* The lane whose job is due first, and among several the next one from `first` on. Lanes whose bits
- * are in `skipped` are left out. */
+/* The lane whose job is due first. Among equals, the next one from `first` on. `skipped` has a bit
+ * for each lane to leave out. */
 static struct lane_choice most_urgent(const struct cpu_live_convolution *convolution, size_t first,
                                       const uint32_t skipped[PARTITION_SEGMENTS_MOST])
 {
@@ -643,7 +647,7 @@ static struct lane_choice most_urgent(const struct cpu_live_convolution *convolu
     return best;
 }
 
-/* One unit; JOB_WAITS, too, if the step or another worker is at the lane. */
+/* Does one unit. JOB_WAITS also if the step or another worker holds the lane. */
 static enum job_progress try_unit(struct cpu_live_convolution *convolution,
                                   struct lane_choice choice)
 {
@@ -658,7 +662,7 @@ static enum job_progress try_unit(struct cpu_live_convolution *convolution,
     return progress;
 }
 
-/* One unit of the most urgent job that can go on. */
+/* Does one unit of the most urgent job that can go on. */
 static enum job_progress run_most_urgent(struct cpu_live_convolution *convolution, size_t first)
 {
     uint32_t skipped[PARTITION_SEGMENTS_MOST] = {0};
@@ -672,13 +676,13 @@ static enum job_progress run_most_urgent(struct cpu_live_convolution *convolutio
         enum job_progress progress = try_unit(convolution, choice);
         if (progress == JOB_RAN)
             return progress;
-        if (progress == JOB_WAITS) /* else the step has finished it */
+        if (progress == JOB_WAITS) /* otherwise the step has finished the job */
             skipped[choice.segment] |= UINT32_C(1) << choice.lane;
         waiting |= progress == JOB_WAITS;
     }
 }
 
-/* Until the next block is near, it comes, or the bell rings. */
+/* Waits until the next block is near or comes, or the bell rings. */
 static void wait_for_block(struct cpu_live_convolution *convolution, uint32_t rung)
 {
     const struct live_share *share = &convolution->share;
@@ -696,8 +700,8 @@ static void wait_for_block(struct cpu_live_convolution *convolution, uint32_t ru
         realtime_pause();
 }
 
-/* After a turn in which there was nothing to do, or nothing but to wait for other lanes, which ring
- * the bell. */
+/* Waits after a turn without work, or after one in which all jobs waited for other lanes. Those
+ * lanes ring the bell. */
 static void wait_for_jobs(struct cpu_live_convolution *convolution, uint32_t rung,
                           enum job_progress progress, bool found, struct poll_timer *clock)
 {
@@ -712,7 +716,8 @@ void *live_work(void *argument)
     struct live_worker *worker = argument;
     struct cpu_live_convolution *convolution = worker->convolution;
     realtime_flush_denormals();
-    (void)prctl(PR_SET_TIMERSLACK, 1UL); /* else 50 us, without a real-time priority */
+    /* the default is 50 us, unless the thread has a real-time priority */
+    (void)prctl(PR_SET_TIMERSLACK, 1UL);
     struct poll_timer clock = poll_timer_start(convolution->worker_period, monotonic_ns());
     for (bool found = false; !atomic_load(&convolution->leave);) {
         uint32_t rung = atomic_load(&convolution->bell.value);

@@ -1,5 +1,5 @@
-/* The reference: time domain, double precision, one rounding at the end. Every other convolver
- * is tested against it. Compiled for each precision. */
+/* The reference backend: time domain, sums in double precision, one rounding at the end. All other
+ * convolvers are tested against it. Compiled for each precision. */
 #include "convolve/convolver_backend.h"
 
 #include "base/realtime.h"
@@ -13,7 +13,7 @@
 struct direct_convolution {
     struct convolver_shape shape;
     struct history history;
-    size_t tiles; /* per block; the last one may be short */
+    size_t tiles; /* tiles per block; the last one may be short */
 };
 
 struct direct_mask {
@@ -35,7 +35,8 @@ static enum status direct_create(const struct convolver_shape *shape, struct con
     if (!convolution)
         return fail_memory("a convolver");
     convolution->shape = *shape;
-    convolution->shape.workers = shape->live ? NULL : shape->workers; /* they take a lock */
+    /* workers take a lock, so a live step works alone */
+    convolution->shape.workers = shape->live ? NULL : shape->workers;
     convolution->tiles = (shape->block + FIR_TILE - 1) / FIR_TILE;
     enum status status =
         history_init(&convolution->history, shape->inputs, shape->taps - 1, shape->block);
@@ -93,7 +94,7 @@ struct direct_job {
     real *const *out;
 };
 
-/* One tile of one output. */
+/* Computes one tile of one output. */
 static void direct_tile(void *context, size_t piece, size_t worker)
 {
     (void)worker;

@@ -1,8 +1,9 @@
-/* The convolver whose blocks are convolved together with those of other jobs (gather.h). A block is
- * best the whole sound; of longer ones the last taps - 1 frames are kept for the next block.
+/* The convolver that hands its blocks to a gather (gather.h), which convolves them together with
+ * those of other jobs. At best a block is the whole sound. After a block, the last taps - 1 frames
+ * are kept for the next one.
  *
- * When all devices are lost, or the sound needs double precision (near_bound.h), the convolver's
- * standby takes over with the block that was under way.
+ * If all devices are lost, or the sound needs double precision (near_bound.h), the convolver's
+ * standby takes over with the current block.
  */
 #include "convolve/gather_state.h"
 
@@ -15,10 +16,10 @@
 struct gathered {
     struct convolver_shape shape;
     struct gather *gather;
-    float **recent; /* inputs x (taps - 1): the last `before` of them are the sound's */
+    float **recent; /* [input] taps - 1 frames; the last `before` of them belong to the sound */
     const float **history;
     size_t before;
-    float peak; /* of the sound so far */
+    float peak; /* peak of the sound so far */
     const char *failure;
 };
 
@@ -84,7 +85,7 @@ static void gathered_release(const struct convolution *convolution, struct prepa
     gather_mask_give_back((struct gather_mask *)prepared);
 }
 
-/* The block becomes the newest part of the history. */
+/* Makes the block the newest part of the history. */
 static void remember(struct gathered *gathered, const float *const *in)
 {
     size_t keep = gathered->shape.taps - 1, block = gathered->shape.block;

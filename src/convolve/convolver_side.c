@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One side of a convolver, and the standby that takes over when it fails; compiled for each
+/* One side of a convolver, and how the standby takes over when it fails. Compiled for each
  * precision. The step is real-time. */
 
-/* Silence; untouched, and so not in memory, where the sound ends before it gets there. */
+/* The history begins as silence. Pages that are never written take no memory. */
 enum status REAL(convolver_keep_history)(struct convolver *convolver)
 {
     const struct convolver_shape *shape = &convolver->shape;
@@ -40,14 +40,14 @@ void REAL(convolver_free_history)(struct convolver *convolver)
     block_free(&convolver->history.REAL(frames));
 }
 
-/* While a standby may have to be fed: one that does not run along. */
+/* Whether a standby may need the history. A standby that runs in parallel does not. */
 HALO_REALTIME static bool is_history_needed(const struct convolver *convolver)
 {
     return !convolver_is_replaced(convolver) && !convolver->along &&
            (convolver->backend[STANDBY] || convolver->kept_mask);
 }
 
-/* In files the workers share that. */
+/* In files the workers share the copying. */
 HALO_REALTIME void REAL(convolver_remember)(struct convolver *convolver, const real *const *in)
 {
     struct convolver_history *history = &convolver->history;
@@ -82,8 +82,8 @@ HALO_REALTIME static void run_side(struct convolver *convolver, enum side side,
     convolver->backend[side]->REAL(step)(convolver->convolution[side], in, slots);
 }
 
-/* The active backend has failed within this block: feed the standby the history, with no slot
- * active, so that it is up to date. */
+/* Gives the standby the history, without an active slot, because the active backend failed in this
+ * block. */
 HALO_REALTIME static void take_over(struct convolver *convolver, const char *failure)
 {
     const struct convolver_slot silent[CONVOLVER_SLOTS] = {0};
@@ -117,7 +117,7 @@ HALO_REALTIME void REAL(convolver_run)(struct convolver *convolver, const real *
     }
 }
 
-/* The fade from one mask of a convolver to the next; compiled for each precision. Real-time. */
+/* The fade from one mask of a convolver to the next. Compiled for each precision. Real-time. */
 
 HALO_REALTIME void REAL(convolver_fade)(const struct convolver *convolver, real *const *out)
 {

@@ -8,14 +8,15 @@
 #include <string.h>
 
 enum {
-    DIRECT_TAPS = 64,          /* up to there sums take less time than transforms */
-    CHUNK = 2048,              /* frames of a sum, which stay in the cache */
+    DIRECT_TAPS = 64,          /* up to as many taps, sums take less time than transforms */
+    CHUNK = 2048,              /* frames of a sum; they stay in the cache */
     TRANSFORM_LEAST = 1 << 13, /* samples */
-    TRANSFORM_MOST = 1 << 17,  /* longer ones leave the cache */
+    TRANSFORM_MOST = 1 << 17,  /* samples; longer transforms leave the cache */
 };
 
-/* A Fourier transform as in textbooks, of n real samples: the transform of n / 2 complex ones by
- * two (Stockham), and what makes it that of all (Press et al., Numerical Recipes, 12.3). */
+/* A textbook Fourier transform of n real samples. It takes a transform of n / 2 complex points
+ * (Stockham), and a last pass that makes it that of all samples (Press et al., Numerical Recipes,
+ * 12.3). */
 struct transform {
     size_t n;
     double *samples;
@@ -24,16 +25,16 @@ struct transform {
     double complex *points, *spare; /* n / 2 + 1 each */
 };
 
-/* Transforms are of overlapping windows of the input, `hop` frames after each other, and give as
- * many outputs each. A mask longer than half a transform is cut into partitions of a hop. */
+/* Transforms are of overlapping windows of the input, `hop` frames apart. Each window gives `hop`
+ * outputs. A mask longer than half a transform is divided into partitions of `hop` taps. */
 struct exact {
     size_t inputs, taps, frames;
-    size_t hop, windows;   /* windows: those before the stretch, and its own */
-    size_t partitions;     /* of the longest mask */
-    struct transform *fft; /* NULL: sums */
-    double *sum;           /* an output */
-    double *wide;          /* inputs of taps - 1 + frames, for sums */
-    double complex *bins;  /* of all windows of each input */
+    size_t hop, windows;   /* windows: of a stretch and of the frames before it */
+    size_t partitions;     /* partitions of the longest mask */
+    struct transform *fft; /* NULL: outputs are computed as sums */
+    double *sum;           /* one output */
+    double *wide;          /* for sums: the inputs, taps - 1 + frames each */
+    double complex *bins;  /* spectra of all windows of each input */
 };
 
 struct exact_mask {
@@ -41,11 +42,13 @@ struct exact_mask {
     size_t path_count;
     struct mask_path *paths;
     double *coefficients;
-    double complex *spectra; /* of all partitions of each column, scaled by 1 / n; NULL: sums */
+    /* of all partitions of each column, scaled by 1 / n; NULL: outputs are computed as sums */
+    double complex *spectra;
     bool is_transformed;
 };
 
-/* CMPLX of C11, which clang 14 lacks with glibc; a + b * I is wrong for infinities. */
+/* Does the work of C11's CMPLX, which clang 14 lacks with glibc. a + b * I is wrong for infinities.
+ */
 static double complex complex_of(double real, double imaginary)
 {
     union {
@@ -217,7 +220,7 @@ static void sum_path(const struct exact *exact, const struct exact_mask *mask,
 
 /* ---- transforms ---- */
 
-/* C's own product asks for NaN. */
+/* The product without the checks for NaN that C's own product makes. */
 static inline double complex times(double complex a, double complex b)
 {
     return complex_of(creal(a) * creal(b) - cimag(a) * cimag(b),
@@ -228,7 +231,7 @@ static inline double complex times(double complex a, double complex b)
 SIMD_CLONES
 static void transform_points(struct transform *fft)
 {
-    size_t turn = 2; /* the table is of n, and the first pass of n / 2 points */
+    size_t turn = 2; /* the table is for n points, the first pass has n / 2 */
     for (size_t half = fft->n / 4, side = 1; half > 0; half /= 2, side *= 2, turn *= 2) {
         const double complex *x = fft->points;
         double complex *y = fft->spare;
@@ -259,7 +262,7 @@ static void forward(struct transform *fft)
     }
 }
 
-/* n times the samples. */
+/* The inverse transform, n times too large. */
 static void inverse(struct transform *fft)
 {
     size_t half = fft->n / 2;
@@ -276,7 +279,7 @@ static void inverse(struct transform *fft)
     }
 }
 
-/* The spectrum of n samples: those from `from` up to `to` are given, the others are zero. */
+/* The spectrum of n samples. Samples `from` up to `to` are given, the others are zero. */
 static void transform(const struct exact *exact, const double *given, size_t from, size_t to,
                       double scale, double complex *spectrum)
 {
@@ -304,7 +307,8 @@ static void transform_mask(const struct exact *exact, struct exact_mask *mask)
     mask->is_transformed = true;
 }
 
-/* A window ends with the outputs of its hop; before and after what is given there is silence. */
+/* The spectrum of a window. A window ends with the `hop` frames of its outputs. Outside the given
+ * frames there is silence. */
 static void transform_window(const struct exact *exact, const double *in, size_t window,
                              double complex *spectrum)
 {
@@ -316,7 +320,7 @@ static void transform_window(const struct exact *exact, const double *in, size_t
     transform(exact, in + at, from, from + count, 1, spectrum);
 }
 
-/* sum += x h, pairs of real and imaginary part; C's own product asks for NaN in each. */
+/* sum += x h, with pairs of real and imaginary part. C's own product would check for NaN. */
 SIMD_CLONES
 static void add_product(double *restrict sum, const double *restrict x, const double *restrict h,
                         size_t bins)
@@ -327,7 +331,7 @@ static void add_product(double *restrict sum, const double *restrict x, const do
     }
 }
 
-/* The last window is that of the newest frames. */
+/* Multiplies and adds one path. `last`: the window of the newest frames. */
 static void multiply_path(const struct exact *exact, const struct exact_mask *mask,
                           struct mask_path path, size_t last)
 {
@@ -355,7 +359,7 @@ static void multiply(const struct exact *exact, const struct exact_mask *mask, s
     }
 }
 
-/* ---- both ---- */
+/* ---- sums and transforms ---- */
 
 void exact_take(struct exact *exact, const double *const *in)
 {

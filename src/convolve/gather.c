@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- masks on the devices of a gather: which are there, and which are let go ---- */
+/* ---- masks on a gather's devices: which of them have one, and which drop one ---- */
 
 /* ---- forms; the lock is held ---- */
 
@@ -45,7 +45,7 @@ static void gather_form_leave(struct gather_kept *kept)
     worker->newest = kept;
 }
 
-/* One without users leaves its mask and waits for the device to let it go. */
+/* Removes a form without users from its mask, and lists it for the device to free. */
 static void let_go(struct gather_kept *kept)
 {
     struct gather_worker *worker = kept->worker;
@@ -59,7 +59,7 @@ static void let_go(struct gather_kept *kept)
     worker->leaving = &kept->form;
 }
 
-/* A new one, in use once; lets others go. NULL: memory. */
+/* Adds a form, which has one user. Drops other forms if there is no room. NULL: no memory. */
 static struct gather_kept *gather_form_add(struct gather_worker *worker, struct gather_mask *mask,
                                            size_t length)
 {
@@ -81,7 +81,7 @@ static struct gather_kept *gather_form_add(struct gather_worker *worker, struct 
     return kept;
 }
 
-/* All of a device, for its end. */
+/* Drops all forms of a device, at its end. */
 static void gather_forms_drop(struct gather_worker *worker)
 {
     while (worker->oldest)
@@ -149,7 +149,7 @@ enum status gather_mask_take(struct gather *gather, const struct mask *from,
     if (!from->share)
         return STATUS_OK;
     struct gather_mask *mine = *taken;
-    mine->is_shared = true; /* before another thread finds it */
+    mine->is_shared = true; /* set before another thread can find it */
     if (!mask_share_keep(from, &key, sizeof key, mine, mine->columns * mine->taps * sizeof(float),
                          mask_free))
         mine->is_shared = false;
@@ -162,7 +162,7 @@ void gather_mask_give_back(struct gather_mask *mask)
         mask_free(mask);
 }
 
-/* In parts no longer than a transform: a part of one is louder than all of it. */
+/* Measures parts no longer than a transform, since one part can be louder than the whole. */
 static bool is_near(const struct gather_mask *mask, const float *samples, size_t frames, float peak)
 {
     enum { PART = 8192 };
@@ -188,9 +188,10 @@ bool gather_is_near(const struct gather_work *work, float *peak)
     return near && *peak > 0;
 }
 
-/* ---- the thread of a device: begins batches, ends them, and loses the device ---- */
+/* ---- the thread of a device: it begins and ends batches, and handles the loss of the device ----
+ */
 
-/* The first by order with items that has not begun, or NULL. */
+/* The batch that is first in order and has items but has not begun. NULL: there is none. */
 static struct gather_slot *find_waiting(struct gather_worker *worker)
 {
     struct gather_slot *first = NULL;
@@ -219,7 +220,7 @@ static void leave_pending(struct gather_worker *worker, const struct gather_slot
     worker->pending -= slot->batch.in_used + slot->batch.out_used;
 }
 
-/* A batch whose results were taken. The lock is held. */
+/* Frees a batch whose results were all taken. The lock is held. */
 static void gather_slot_release(struct gather_worker *worker, struct gather_slot *slot)
 {
     slot->stage = GATHER_FREE;
@@ -234,7 +235,7 @@ static void leave_forms(const struct gather_slot *slot)
         gather_form_leave((struct gather_kept *)slot->batch.items[i].form);
 }
 
-/* Who waits for one of its batches hands the stretch over again. */
+/* Marks the device as lost. Threads that wait for its batches hand their stretches over again. */
 static void lose(struct gather_worker *worker, const char *why)
 {
     struct gather *gather = worker->gather;
@@ -260,7 +261,7 @@ static void lose(struct gather_worker *worker, const char *why)
             gather->left > 0 ? "by the others" : "on the CPU");
 }
 
-/* The lock is held before and after, not meanwhile. */
+/* Begins a batch. The lock is held before and after, but not meanwhile. */
 static void begin(struct gather_worker *worker, struct gather_slot *slot)
 {
     const struct gather_device_kind *kind = worker->device->kind;
@@ -300,7 +301,7 @@ static void end(struct gather_worker *worker, struct gather_slot *slot)
     pthread_cond_broadcast(&slot->done);
 }
 
-/* One thing at a time: begin a batch, end one, or wait. False: there is nothing more to come. */
+/* Begins a batch, ends one, or waits. False: no more batches will come. */
 static bool do_one(struct gather_worker *worker)
 {
     struct gather_slot *next = find_waiting(worker);
@@ -335,12 +336,12 @@ static void *gather_worker_run(void *context)
 
 /* ---- places in batches; the lock is held ---- */
 
-/* What a stretch needs of a batch of one device. */
+/* The room that a stretch needs in a batch of one device. */
 struct gather_place {
     struct gather_worker *worker;
     struct gather_slot *slot;
     struct gather_cost cost;
-    struct gather_kept *kept; /* NULL: the mask has to be sent */
+    struct gather_kept *kept; /* NULL: the mask must be sent */
     size_t in, out, rows;     /* floats, rows */
 };
 
@@ -371,7 +372,7 @@ static bool has_room(const struct gather_batch *batch, const struct gather_place
            batch->rows + place->rows <= GATHER_ROWS_MOST;
 }
 
-/* The open batch, or else a free one; an open one without room is closed. */
+/* The open batch or, if there is none, a free one. Closes an open batch without room. */
 static struct gather_slot *find_slot(struct gather_worker *worker, const struct gather_place *place)
 {
     struct gather_slot *unused = NULL;
@@ -389,7 +390,7 @@ static struct gather_slot *find_slot(struct gather_worker *worker, const struct 
     return unused;
 }
 
-/* The device with the least to do that has room. */
+/* Finds the device with the least to do that has room. False: no device has room. */
 static bool find_place(struct gather *gather, const struct gather_work *work,
                        struct gather_place *best)
 {
@@ -415,7 +416,7 @@ static bool take_form(struct gather_place *place, const struct gather_work *work
     return place->kept != NULL;
 }
 
-/* The stretch becomes an item of the batch; its index. */
+/* Makes the stretch an item of the batch. Returns its index. */
 static size_t add_item(const struct gather_place *place, const struct gather_work *work, bool sends)
 {
     struct gather_slot *slot = place->slot;
@@ -444,7 +445,7 @@ static size_t add_item(const struct gather_place *place, const struct gather_wor
     return batch->item_count++;
 }
 
-/* Waits for room. False: there is no device, or no memory. */
+/* Reserves a place, and waits for room. False: there is no device, or no memory. */
 static bool reserve(struct gather *gather, const struct gather_work *work,
                     struct gather_place *place, size_t *item)
 {
@@ -459,7 +460,7 @@ static bool reserve(struct gather *gather, const struct gather_work *work,
     return true;
 }
 
-/* ---- a stretch; without the lock, as its place is its own ---- */
+/* ---- packing a stretch; without the lock, since no other thread uses its place ---- */
 
 static void pack(const struct gather_work *work, const struct gather_item *item, float *in)
 {
@@ -480,14 +481,15 @@ static void unpack(const struct gather_work *work, const struct gather_item *ite
     const size_t *first = work->mask->paths.first;
     for (size_t c = 0; c < work->outputs; c++) {
         const float *from = out + item->out_at + c * gather_row(work->frames);
-        if (first[c] == first[c + 1]) /* no path leads there */
+        if (first[c] == first[c + 1]) /* no path leads to the output */
             memset(work->out[c], 0, work->frames * sizeof *from);
         else
             memcpy(work->out[c], from, work->frames * sizeof *from);
     }
 }
 
-/* The lock is held before and after. False: the device was lost. */
+/* Waits for the result. The lock is held before and after, but not meanwhile. False: the device is
+ * lost. */
 static bool wait_for(struct gather *gather, const struct gather_place *place,
                      const struct gather_work *work, size_t index)
 {
@@ -538,7 +540,8 @@ static bool gather_fits(const struct gather *gather, const struct convolver_shap
            columns * gather->kind->form_bytes(cost.length) <= worker->mask_bytes_most;
 }
 
-/* Half of a batch, so that it is not alone in it, with room for the mask. */
+/* The longest block, in frames: half of a batch, with room for the mask, so that two blocks fit
+ * into a batch. */
 static size_t block_most(size_t channels, size_t taps)
 {
     size_t each = GATHER_FLOATS_MOST / (2 * channels);
@@ -563,7 +566,7 @@ bool gather_count_of(struct gather *gather, size_t index, struct gather_count *c
     return true;
 }
 
-/* ---- its life ---- */
+/* ---- life of a gather ---- */
 
 static bool serves(const struct convolver_service *service, const struct convolver_shape *shape,
                    const struct mask *mask)
@@ -595,7 +598,7 @@ static enum status worker_fill(struct gather *gather, struct gather_worker *work
     return STATUS_OK;
 }
 
-/* Its batches and its thread are beside the device. */
+/* Starts a worker. Its batches and its thread are near the device. */
 static enum status worker_start(struct gather *gather, struct gather_worker *worker, int number,
                                 size_t mask_bytes)
 {

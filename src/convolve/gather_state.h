@@ -1,5 +1,5 @@
-/* What gather.c and convolver_gathered.c share. The gather's lock protects all of it, except where
- * it says otherwise. */
+/* What gather.c and convolver_gathered.c share. The gather's lock protects all members, unless a
+ * comment says otherwise. */
 #ifndef HALO_GATHER_STATE_H
 #define HALO_GATHER_STATE_H
 
@@ -11,27 +11,30 @@
 
 enum gather_stage {
     GATHER_FREE,
-    GATHER_OPEN,    /* has items, takes more */
-    GATHER_CLOSED,  /* takes no more; begins once all are packed */
-    GATHER_RUNNING, /* the device has it */
+    GATHER_OPEN,    /* has items and takes more */
+    GATHER_CLOSED,  /* takes no more items; begins once all are packed */
+    GATHER_RUNNING, /* the device is convolving it */
     GATHER_DONE,    /* its results are being taken */
-    GATHER_LOST,    /* with the device */
+    GATHER_LOST,    /* its device was lost */
 };
 
 struct gather_slot {
-    struct gather_batch batch; /* items: written by who reserves; rows of floats: by who packs */
+    /* An item is written by the thread that reserved it; its rows of floats by the thread that
+     * packs it. */
+    struct gather_batch batch;
     enum gather_stage stage;
-    uint64_t serial;     /* order of beginning */
-    size_t packed, left; /* items that are complete, and those whose result was taken */
-    pthread_cond_t done; /* GATHER_DONE or GATHER_LOST */
+    uint64_t serial;     /* number in the order of beginning */
+    size_t packed, left; /* items that are packed; items whose result was taken */
+    pthread_cond_t done; /* signals GATHER_DONE and GATHER_LOST */
 };
 
-/* A form in the memory of a device. Lists: of its mask, and those without users by age. */
+/* A form in a device's memory. It is in the list of its mask and, while it has no users, in the
+ * device's list by age. */
 struct gather_kept {
-    struct gather_form form; /* first */
+    struct gather_form form; /* must be the first member */
     struct gather_mask *mask;
     struct gather_worker *worker;
-    size_t users; /* items of batches that have not ended */
+    size_t users; /* items that use the form, of batches that have not ended */
     size_t bytes;
     struct gather_kept *next_of_mask, *newer, *older;
 };
@@ -40,10 +43,10 @@ struct gather_mask {
     struct gather *gather;
     struct path_table paths;
     size_t inputs, outputs, columns, taps, path_count;
-    float *rounded;            /* columns x taps */
-    struct near_bound bound;   /* sounds that come near it are for the CPU */
-    bool is_shared;            /* a struct mask owns it */
-    struct gather_kept *forms; /* lock */
+    float *rounded;            /* columns x taps, in single precision */
+    struct near_bound bound;   /* Sounds that come near the bound are for the CPU. */
+    bool is_shared;            /* a struct mask owns this */
+    struct gather_kept *forms; /* protected by the gather's lock */
 };
 
 struct gather_worker {
@@ -51,27 +54,27 @@ struct gather_worker {
     struct gather_device *device;
     pthread_t thread;
     bool has_thread;
-    pthread_cond_t ready; /* something to begin, or to stop */
+    pthread_cond_t ready; /* signals that a batch can begin, or that the gather stops */
     struct gather_slot slots[GATHER_BATCHES];
-    size_t open_slots; /* whose memory there is */
+    size_t open_slots; /* slots whose memory is allocated */
     uint64_t serials;
     size_t running;
     size_t pending; /* floats in batches that have not ended */
     size_t mask_bytes, mask_bytes_most;
-    struct gather_kept *newest, *oldest; /* forms without users */
-    struct gather_form *leaving;         /* to be let go at the next batch */
+    struct gather_kept *newest, *oldest; /* list of forms without users */
+    struct gather_form *leaving;         /* forms that the device frees at the next batch */
     struct gather_count count;
-    char loss[256]; /* "": it is there */
+    char loss[256]; /* why the device was lost; "": it was not */
 };
 
 struct gather {
-    struct convolver_service service; /* first */
+    struct convolver_service service; /* must be the first member */
     const struct gather_device_kind *kind;
     pthread_mutex_t lock;
-    pthread_cond_t room; /* a batch is free again, or a device lost */
+    pthread_cond_t room; /* signals that a batch is free again, or that a device was lost */
     bool stopping;
     char loss[256];
-    size_t left; /* devices */
+    size_t left; /* devices that are not lost */
     size_t worker_count;
     struct gather_worker *workers;
 };

@@ -1,8 +1,8 @@
 /* The input history of a convolver.
  *
- * The frames of each input are contiguous: history_now() points to the current block, preceded by
+ * The frames of each input are contiguous. history_now() points to the current block, which follows
  * `keep` earlier frames (silence at first).
- * Threads: one, but for history_write. Real-time, except init, free and reset.
+ * Threads: one, except for history_write. Real-time, except for init, free and reset.
  */
 #ifndef HALO_HISTORY_H
 #define HALO_HISTORY_H
@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "signal/real.h"
 
-/* For each precision. */
+/* Names of their own for each precision. */
 #define history_init REAL(history_init)
 #define history_init_with REAL(history_init_with)
 #define history_free REAL(history_free)
@@ -27,12 +27,12 @@ struct history {
     size_t keep;
     size_t block;
     size_t ring; /* frames, a multiple of the block; 0: no ring */
-    size_t end;  /* of the newest block */
+    size_t end;  /* frame in `frames` at which the newest block ends */
 };
 
 MUST_CHECK enum status history_init(struct history *history, size_t inputs, size_t keep,
                                     size_t block);
-/* The same by many threads. */
+/* As history_init, but many threads clear the memory. */
 MUST_CHECK enum status history_init_with(struct history *history, size_t inputs, size_t keep,
                                          size_t block, struct workers *workers);
 void history_free(struct history *history);
@@ -40,8 +40,8 @@ void history_reset(struct history *history);
 
 void history_advance(struct history *history, const real *const *in);
 
-/* The same in parts, inputs on any threads: after the turn each input is written, before anyone
- * reads it. */
+/* history_advance in parts: first history_turn, then history_write for each input, on any threads.
+ * No input is read before it is written. */
 void history_turn(struct history *history);
 void history_write(struct history *history, size_t input, const real *in);
 

@@ -7,20 +7,21 @@
 
 enum { LANES = MEDIAN_LANES };
 
-/* Scratch of a worker, for one row along frequency: lane k runs over the k-th of LANES segments. */
+/* A worker's scratch for one row along frequency. The row is divided into LANES segments; lane k
+ * runs over segment k. */
 struct median2d_row {
     int32_t *window;
     float *laid;  /* the row with its extension */
-    float *lanes; /* the same, place by place, the segments side by side */
+    float *lanes; /* the row, place by place, with the segments side by side */
 };
 
 struct median2d {
     struct median2d_settings settings;
-    size_t tiles;   /* of LANES columns */
-    size_t segment; /* columns of a lane along frequency */
-    size_t width;   /* of a row with its extension */
+    size_t tiles;   /* tiles of LANES columns */
+    size_t segment; /* columns of a segment, for the median along frequency */
+    size_t width;   /* width of a row with its extension */
     int32_t *windows;
-    struct median2d_row *scratch; /* [worker] */
+    struct median2d_row *scratch; /* one for each worker */
     size_t workers;
 };
 

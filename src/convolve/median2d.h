@@ -22,9 +22,9 @@
 
 struct median2d_settings {
     size_t channels;
-    size_t columns;   /* of the picture */
-    size_t over_rows; /* odd: of the median along time */
-    size_t over_columns;
+    size_t columns;      /* columns of the picture */
+    size_t over_rows;    /* rows of the median along time; odd */
+    size_t over_columns; /* columns of the median along frequency; odd */
     enum convolve2d_boundary boundary;
     struct workers *workers; /* not owned; must outlive the medians */
 };
@@ -36,11 +36,11 @@ MUST_CHECK enum status median2d_create(const struct median2d_settings *settings,
                                        struct median2d **median);
 void median2d_destroy(struct median2d *median);
 
-/* As after a picture of zeros. */
+/* Sets the state to that after a picture of zeros. */
 HALO_REALTIME void median2d_reset(struct median2d *median);
 
-/* `changed`: the first row of the batch for which the caller changed rows that an earlier one had
- * read; `rows` or more: none. */
+/* `changed`: the first row of the batch for which the caller changed rows that an earlier batch had
+ * read. If it is `rows` or more, no such rows were changed. */
 HALO_REALTIME void median2d_along_time(struct median2d *median, const float *const *in,
                                        float *const *out, size_t pitch, size_t rows,
                                        size_t changed);

@@ -8,25 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One name for each precision: clang gives clones resolvers that the linker sees. */
+/* One name for each precision. For clones, clang makes resolvers that the linker sees. */
 #define energy_of REAL(energy_of)
 #define multiply_add_double REAL(multiply_add_double)
 #define multiply_add_odd REAL(multiply_add_odd)
 
-/* The part of the bound up to which single precision stays below -132 dB. */
+/* Up to this part of the bound, single precision stays below -132 dB. */
 static const double NEAR = 0.25;
-/* A sample's own error is up to 11 roundings of it; those of several taps average. */
+/* The largest `delta` relative to `norm` with which single precision is enough. An output that is
+ * one tap times a sample has up to 11 rounding errors; with more taps the errors average. */
 static const double NEAR_DELTA = 0.35;
 
-static const double NS_A_TAP = 2; /* to measure it and its spectra */
+static const double NS_A_TAP = 2; /* per tap, to measure it and its spectra */
 
-enum { SUMS = 8 }; /* at once, so that they vectorise */
+enum { SUMS = 8 }; /* sums at once, so that they vectorise */
 
-/* What a column adds to an output. */
+/* One column's share of an output. */
 struct column_sums {
     double norm;   /* sum |h| */
     double energy; /* sum h^2 */
-    double gain;   /* the largest magnitudes of its spectra, added up */
+    double gain;   /* largest magnitude of each of its spectra, added up */
 };
 
 struct measure_job {
@@ -122,12 +123,13 @@ bool near_bound_is_possible(const struct near_bound *bound)
     return !REAL_IS_DOUBLE && bound->gain > NEAR * bound->norm;
 }
 
-/* A job on whole columns: each share takes every `shares`th of them, with buffers of its own. */
+/* A job on whole columns. Each of `shares` shares takes every `shares`th column and has buffers of
+ * its own. */
 struct spectrum_job {
     const struct mask *mask;
     size_t shares;
-    struct fft_double **ffts; /* of each share */
-    double *largest;          /* of each column */
+    struct fft_double **ffts; /* one for each share */
+    double *largest;          /* largest magnitude in each column's spectrum */
 };
 
 static double largest_in_column(const struct fft_double *fft, const struct mask *mask, size_t c)

@@ -6,22 +6,22 @@
 
 /* Approximate costs in ns, measured on one core of a server; only their ratios matter. */
 static const double TAP_COST = 0.03; /* per tap and frame, time domain */
-/* Times n log2 n. On one processor all lengths take about as much; on many, which share memory and
- * the chunks of a block, shorter ones finish first. */
+/* Factor of n log2 n. On one processor all lengths take about as long. On many processors, which
+ * share memory and a block's chunks, shorter transforms finish first. */
 static const double FFT_COST = 0.05;
 static const double FFT_COST_LONG = 0.07;
 static const double FFT_COST_LARGE = 0.08;
 static const double FFT_COST_HUGE = 0.13;
 static const double MULTIPLY_COST = 0.1; /* per float of a spectrum, cached */
 static const double MULTIPLY_COST_LARGE = 0.25;
-static const double WORKER_WEIGHT = 0.3; /* of a worker's time, relative to the step's */
+static const double WORKER_WEIGHT = 0.3; /* weight of a worker's time relative to the step's */
 static const double STEP_COST = 50;      /* fixed, per transform */
-/* Added in a live step: code, tables and spectra have left the caches and the TLB by the next
- * block. */
+/* Added to each transform of a live step. By the next block, code, tables and spectra have left the
+ * caches and the TLB. */
 static const double COLD_COST = 250;
-enum { COLD_CHANNELS = 2 }; /* that it was measured with */
+enum { COLD_CHANNELS = 2 }; /* channels of that measurement */
 
-/* Estimated ns of a step whose two jobs are not worth waking a thread (workers.h). */
+/* Estimated ns. If a step is shorter, its two jobs are not worth waking a thread (workers.h). */
 static const double SHORT_STEP = 300e3;
 
 enum {
@@ -29,21 +29,21 @@ enum {
     FFT_LARGE = 1 << 17,
     FFT_HUGE = 1 << 18,
     MASK_LARGE = 1 << 18, /* floats of spectra that stay cached */
-    PATHS_FEW = 2,        /* of a mask, for each channel */
+    PATHS_FEW = 2,        /* paths of a mask for each channel */
     CHANNELS_MANY = 8,
-    FFT_MOST = 1 << 23,             /* points */
-    CHUNK_FFT_MOST = 1 << 18,       /* for partitioned masks: longer ones leave the cache */
-    REQUEST_LEAST = 1 << 17,        /* frames: enough work between two reads */
-    REQUEST_SAMPLES_MOST = 1 << 20, /* of all channels, for short masks: bounds memory */
-    THREADS_SHORT = 2,              /* that share a block of a short sound */
-    SPARE_FLOATS = 1 << 13,         /* allowed for a mask's spectra beyond 9/4 of its taps */
-    HEAD_LEAST = 64,                /* frames: shorter transforms lose to the direct form */
-    /* Longest partitions in blocks, live: the step does its longest transform within one block,
-     * a worker has many. */
+    FFT_MOST = 1 << 23,       /* points */
+    CHUNK_FFT_MOST = 1 << 18, /* points, for partitioned masks; longer transforms leave the cache */
+    REQUEST_LEAST = 1 << 17,  /* frames; enough work between two reads */
+    REQUEST_SAMPLES_MOST = 1 << 20, /* samples of all channels, for short masks; bounds memory */
+    THREADS_SHORT = 2,              /* threads that share a block of a short sound */
+    SPARE_FLOATS = 1 << 13, /* floats that a mask's spectra may have beyond 9/4 of its taps */
+    HEAD_LEAST = 64,        /* frames; with shorter transforms the direct form is faster */
+    /* The longest partitions, in blocks, live. The step must do its longest transform within one
+     * block; a worker has many blocks. */
     SPREAD_MOST = 64,
     WORKER_MOST = 512,
-    WORKER_FFT = 1 << 7, /* points: the direct head replaces shorter ones */
-    WORKER_BLOCKS = 2,   /* one more than the worker has for its work */
+    WORKER_FFT = 1 << 7, /* points; the direct head replaces shorter transforms */
+    WORKER_BLOCKS = 2,   /* blocks: one more than the worker has for its work */
 };
 
 double partition_fft_cost(size_t n)
@@ -70,7 +70,7 @@ static size_t divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* Products of a mask's `floats` of spectra. */
+/* The cost of products with `floats` floats of a mask's spectra. */
 static double products_cost(double floats)
 {
     return (floats > MASK_LARGE ? MULTIPLY_COST_LARGE : MULTIPLY_COST) * floats;
@@ -82,7 +82,7 @@ size_t partition_paths(size_t inputs, size_t outputs, size_t paths)
     return widest > 0 ? paths / widest : 0;
 }
 
-/* The weight of products: a channel is transformed once there and back, however many paths use it.
+/* The weight of products. Each channel is transformed once there and back, for any number of paths.
  * With few channels, short chunks keep more threads busy. */
 static double paths_of(const struct partition_job *job)
 {
@@ -90,14 +90,14 @@ static double paths_of(const struct partition_job *job)
     return is_many && job->paths > 1 ? (double)job->paths : 1;
 }
 
-/* The cost of one chunk; those of a block read a mask's spectra once, tile by tile. */
+/* The cost of one chunk. The chunks of a block read a mask's spectra once, tile by tile. */
 static double chunk_cost(const struct partition_plan *plan, const struct partition_job *job)
 {
     return 2 * partition_fft_cost(plan->fft) +
            paths_of(job) * MULTIPLY_COST * (double)plan->fft * (double)plan->partitions;
 }
 
-/* Overlap-save by transforms of n points: the mask whole, or in partitions of n / 2 taps. */
+/* Overlap-save by transforms of n points. The mask is whole, or in partitions of n / 2 taps. */
 static bool cut(size_t taps, size_t n, bool partitions, struct partition_plan *plan)
 {
     size_t history_frames = divide_up(taps - 1, PARTITION_LINE) * PARTITION_LINE;
@@ -113,7 +113,7 @@ static bool cut(size_t taps, size_t n, bool partitions, struct partition_plan *p
                                     .hop = n - history_frames,
                                     .partitions = partitions ? divide_up(taps, history_frames) : 1};
     return n * plan->partitions <=
-           taps / 4 * 9 + SPARE_FLOATS; /* memory is bounded by the mask's */
+           taps / 4 * 9 + SPARE_FLOATS; /* bounds memory by the mask's size */
 }
 
 /* Enumerate all cuts, whole and partitioned. */
@@ -128,7 +128,8 @@ static bool next_cut(const struct partition_job *job, size_t *number, struct par
     return false;
 }
 
-/* Shared by the channels, which one step transforms one after the other. */
+/* The added cost of a transform. Channels share it, since one step transforms them one after the
+ * other. */
 static double cold_cost(enum partition_pace pace, size_t channels)
 {
     double shared = channels > COLD_CHANNELS ? (double)COLD_CHANNELS / (double)channels : 1;
@@ -152,7 +153,7 @@ static void plan_overlap_save(const struct partition_job *job, double *best_cost
     double cold = cold_cost(job->pace, job->channels);
     for (size_t number = 0; next_cut(job, &number, &plan);) {
         if (plan.partitions > 1 && block % plan.hop)
-            continue; /* later blocks must be able to reuse a chunk's spectrum */
+            continue; /* so that later blocks can use a chunk's spectrum again */
         plan.chunks = divide_up(block, plan.hop);
         keep_cheaper(&plan, (double)plan.chunks * (chunk_cost(&plan, job) + 2 * cold), best_cost,
                      best);
@@ -167,7 +168,8 @@ bool partition_is_helped(size_t size, size_t block)
 static double segment_cost(const struct partition_segment *segment, const struct partition_job *job)
 {
     bool helped = job->pace == PARTITION_WORKER && partition_is_helped(segment->size, job->block);
-    double fires = (double)job->block / (double)segment->size; /* per block */
+    /* partitions that become full in a block */
+    double fires = (double)job->block / (double)segment->size;
     double floats = (double)segment->fft * (double)segment->partitions;
     double products =
         job->pace == PARTITION_AVERAGE ? products_cost(floats) : MULTIPLY_COST * floats;
@@ -175,14 +177,15 @@ static double segment_cost(const struct partition_segment *segment, const struct
     return fires * (helped ? WORKER_WEIGHT * cost : cost + 2 * cold_cost(job->pace, job->channels));
 }
 
-/* The first tap of a segment: a partition's results are due one block before the next one is full,
- * and its work ends within that block. */
+/* The first tap that a segment may begin at. A partition's results are due one block before the
+ * next partition is full. The partition's work ends within that block. */
 static size_t least_offset(size_t size, size_t block)
 {
     return 2 * (size - block);
 }
 
-/* Segments that begin at `size` and grow by `growth`, then by `later`, at most `levels` of them. */
+/* The cost of a plan whose segments begin at partitions of `size` taps and grow by `growth`, then
+ * by `later`. It has at most `levels` segments. */
 static double plan_partitioned(const struct partition_job *job, size_t size, size_t growth,
                                size_t later, size_t levels, struct partition_plan *plan)
 {
@@ -258,7 +261,7 @@ struct partition_plan partition_plan(const struct partition_job *job)
 
 size_t partition_preferred_block(const struct partition_job *job, size_t most)
 {
-    /* Keep memory small compared with the masks' own. */
+    /* Keeps a block small compared with the masks. */
     size_t share = REQUEST_SAMPLES_MOST / job->channels + job->taps / 8 + 1;
     bool is_short = most < share;
     most = is_short ? most : share;
@@ -274,14 +277,15 @@ size_t partition_preferred_block(const struct partition_job *job, size_t most)
     }
     size_t chunks = divide_up(REQUEST_LEAST, hop);
     chunks = divide_up(chunks, PARTITION_THREADS) * PARTITION_THREADS;
-    /* Short chunks: of a shorter block more stays in the cache. In a short sound a block is new
-     * memory, which takes longer than many threads save. */
+    /* Prefers shorter blocks, of which more stays in the cache. In a short sound every block is new
+     * memory, which costs more than many threads save. */
     if (most / 2 / hop * job->channels >= (is_short ? THREADS_SHORT : PARTITION_THREADS))
         most /= 2;
     size_t fit = most / hop > 0 ? most / hop : 1;
     double step = best_cost * (double)(hop * fit * job->channels);
     if (fit < chunks && fit > 2 && step < SHORT_STEP)
-        fit /= 2; /* of a step that no thread shares as it is, less memory is new */
+        /* no thread shares so short a step, and a shorter block touches less new memory */
+        fit /= 2;
     return hop * (chunks < fit ? chunks : fit);
 }
 

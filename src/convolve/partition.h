@@ -25,20 +25,22 @@ enum partition_algorithm {
 
 enum {
     PARTITION_SEGMENTS_MOST = 16,
-    PARTITION_LINE = 16,   /* frames: overlap-save's sizes are multiples of it */
-    PARTITION_THREADS = 8, /* assumed, so that all machines have the same plans and samples */
+    PARTITION_LINE = 16, /* frames; sizes of overlap-save are multiples of it */
+    /* assumed number of threads; it is fixed so that all machines have the same plans and samples
+     */
+    PARTITION_THREADS = 8,
 };
 
 struct partition_segment {
-    size_t offset; /* first tap */
+    size_t offset; /* first tap of the segment */
     size_t size;   /* taps per partition, a multiple of the block */
-    size_t fft;    /* transform length: odd_fft_length() of twice that */
+    size_t fft;    /* transform length: odd_fft_length() of twice `size` */
     size_t partitions;
 };
 
 /* Constraints on a plan. */
 enum partition_pace {
-    PARTITION_AVERAGE, /* none: files */
+    PARTITION_AVERAGE, /* no constraint; for files */
     PARTITION_SPREAD,  /* live: no transform may take much of a block's time */
     PARTITION_WORKER,  /* live, with a worker for the long transforms */
 };
@@ -51,44 +53,44 @@ struct partition_plan {
     size_t history_frames; /* overlap-save: taps - 1 rounded up; hop if partitioned */
     size_t hop;            /* overlap-save: frames per chunk */
     size_t chunks;         /* overlap-save: transforms per block */
-    size_t partitions;     /* overlap-save: of the mask */
+    size_t partitions;     /* overlap-save: partitions of the mask */
     size_t segment_count;
     struct partition_segment segments[PARTITION_SEGMENTS_MOST];
 };
 
-/* Whether a worker, if any, handles partitions of that size. */
+/* Whether a worker, if any, computes partitions of `size` taps. */
 bool partition_is_helped(size_t size, size_t block);
 
-/* All but the paths at least 1. */
+/* All numbers are at least 1, except that `paths` may be 0. */
 struct partition_job {
     size_t taps;
     size_t block;
     enum partition_pace pace;
     size_t channels;
-    size_t paths; /* PARTITION_AVERAGE: of the mask, for each channel; 0 is as good as 1 */
+    size_t paths; /* paths of the mask for each channel, with PARTITION_AVERAGE; 0 counts as 1 */
 };
 
-/* The paths of a mask for each channel, rounded down. */
+/* The number of paths of a mask for each channel, rounded down. */
 size_t partition_paths(size_t inputs, size_t outputs, size_t paths);
 
 /* The cheapest plan by a model of the costs. */
 struct partition_plan partition_plan(const struct partition_job *job);
 
-/* How many of the threads share a step of a plan for files: overlap-save is divided among channels
- * and chunks, a direct form among channels; segments are not divided. */
+/* How many of `threads` threads can share a step of a plan for files. Overlap-save is divided among
+ * channels and chunks, the direct form among channels. Segments are not divided. */
 size_t partition_sharers(const struct partition_plan *plan, size_t channels, size_t threads);
 
-/* Best block length for files, in frames: whole chunks that PARTITION_THREADS can share, at most
- * `most`. The job's block and pace do not matter. */
+/* The best block length for files, in frames: whole chunks that PARTITION_THREADS can share, at
+ * most `most`. It does not depend on job->block and job->pace. */
 size_t partition_preferred_block(const struct partition_job *job, size_t most);
 
-/* Estimated ns: a transform of n points, a product of n floats of spectra, taps in the time domain.
- */
+/* Estimated ns of a transform of n points, of a product of n floats of spectra, and of taps in the
+ * time domain. */
 double partition_fft_cost(size_t n);
 double partition_multiply_cost(size_t n);
 double partition_head_cost(size_t taps, size_t frames);
 
-/* Estimated ns of a step of a plan for files on one thread: all inputs, outputs and paths. */
+/* Estimated ns of a step of a plan for files, on one thread, with all inputs, outputs and paths. */
 double partition_step_cost(const struct partition_plan *plan, size_t inputs, size_t outputs,
                            size_t paths, size_t block);
 

@@ -17,7 +17,7 @@ enum status path_table_init(struct path_table *table, const struct mask *mask)
     for (size_t o = 0; o < outputs; o++)
         first[o + 1] += first[o];
     for (size_t p = 0; p < mask->path_count;
-         p++) /* each count becomes where the next output begins */
+         p++) /* turns each count into the place where the next output begins */
         table->paths[first[mask->paths[p].output]++] = mask->paths[p];
     memmove(first + 1, first, outputs * sizeof *first);
     first[0] = 0;

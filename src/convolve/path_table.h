@@ -1,10 +1,11 @@
-/* The paths of a mask, sorted by output. Threads: created on one thread, then read by many. */
+/* The paths of a mask, sorted by output. Created on one thread, then read by many. */
 #ifndef HALO_PATH_TABLE_H
 #define HALO_PATH_TABLE_H
 
 #include "mask/mask.h"
 
-/* Those to `output` are paths[first[output]] up to paths[first[output + 1]]. */
+/* The paths to an output are paths[first[output]] up to, not including, paths[first[output + 1]].
+ */
 struct path_table {
     size_t *first;
     struct mask_path *paths;

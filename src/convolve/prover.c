@@ -9,21 +9,24 @@
 
 /* Which stretches of a sound are compared.
  *
- * A stretch of L frames costs transforms of about L + taps - 1, so that many short ones, which see
- * more of the sound, cost more than few long ones. */
+ * A stretch of L frames costs transforms of about L + taps - 1 frames. So many short stretches cost
+ * more than few long ones, but see more of the sound.
+ */
 
 enum {
     SECONDS_LEAST = 10,
     LENGTH_LEAST = 4096, /* frames */
     COUNT_LEAST = 3,     /* the beginning, the end and a place between them */
     USUAL_RATE = 48000,
-    UNKNOWN_PERIOD = 50, /* stretches: 2 % where the length is unknown */
+    /* stretches in a period, of which one is compared: 2 % if the length is unknown */
+    UNKNOWN_PERIOD = 50,
 };
 static const double SHARE_LEAST = 0.01;
-static const double AFFORDABLE = 0.08; /* of the sound's frames, transformed */
-static const double REPEATED = 0.25;   /* or of the frames compared, before the stretches */
+static const double AFFORDABLE = 0.08; /* part of the sound's frames that may be transformed */
+/* frames before the stretches, as a part of the frames compared, that are always allowed */
+static const double REPEATED = 0.25;
 
-/* The same in each run. */
+/* A random number below `places`; the same in each run. */
 HALO_REALTIME static uint64_t random_place(uint64_t index, uint64_t places)
 {
     uint64_t z = (index + 1) * UINT64_C(0x9E3779B97F4A7C15);
@@ -32,7 +35,7 @@ HALO_REALTIME static uint64_t random_place(uint64_t index, uint64_t places)
     return (z ^ (z >> 31)) % places;
 }
 
-/* As many stretches as one may afford. */
+/* The largest number of stretches that is affordable. */
 static uint64_t count_for(double frames, double wanted, double taps)
 {
     double before = fmax(AFFORDABLE * frames - wanted, REPEATED * wanted);
@@ -84,8 +87,8 @@ HALO_REALTIME uint64_t prover_plan_start(const struct prover_plan *plan, uint64_
 
 enum {
     SPARE = 2,               /* stretches for the thread, besides the open ones */
-    STRETCHES_MOST = 64,     /* where they are short */
-    SAMPLES_USUAL = 1 << 21, /* of all stretches: 8 MiB */
+    STRETCHES_MOST = 64,     /* stretches, if they are short */
+    SAMPLES_USUAL = 1 << 21, /* samples of all stretches: 8 MiB */
     LIVE_POLL_MS = 20,
     LANES = 8,
 };
@@ -100,7 +103,8 @@ static void drop_runs(struct proved_stretch *stretch)
     stretch->run_count = 0;
 }
 
-/* In lanes, which compilers can keep in one register. */
+/* Finds the largest error and the largest output. It works in lanes, which compilers can keep in a
+ * register. */
 SIMD_CLONES
 static void find_largest(const double *out, const double *truth, size_t frames, double *error,
                          double *peak)
@@ -145,7 +149,7 @@ static void compare(struct prover *prover, const struct proved_stretch *stretch,
     prover->worst_at = stretch->start + run->from + at;
 }
 
-/* Frames after the sound are computed, to fill a block, but belong to no output. */
+/* Removes frames after the sound. They are computed to fill a block, but belong to no output. */
 static void cut(const struct prover *prover, struct proved_stretch *stretch)
 {
     uint64_t left = prover->plan.frames - stretch->start;
@@ -180,7 +184,7 @@ static void *prover_main(void *context)
     struct prover *prover = context;
     for (;;) {
         struct proved_stretch *stretch;
-        bool leaves = atomic_load(&prover->leave); /* nothing becomes ready after that */
+        bool leaves = atomic_load(&prover->leave); /* after `leave` no stretch becomes ready */
         if (ring_read(prover->ready, &stretch, 1) == 1) {
             if (stretch->run_count > 0 && atomic_load(&prover->is_wanted))
                 compare_stretch(prover, stretch);
@@ -278,7 +282,7 @@ fail:
     return status;
 }
 
-/* Hand over what is open, complete or not. */
+/* Hands the open stretches to the thread, whether complete or not. */
 static void close_open(struct prover *prover)
 {
     for (size_t i = 0; i < prover->open_count; i++)

@@ -1,13 +1,16 @@
-/* The prover: compares what a convolver does with convolution in double precision.
+/* The prover compares a convolver's outputs with convolution in double precision.
  *
- * It compares stretches of the sound, whole where that takes no longer: of a file of known length
- * the beginning, the end and random places between them (the same in each run), at least 1 % and 10
- * seconds; of an unknown length the first 10 seconds and from then on 2 %; of a live stream all.
- * The step copies inputs and outputs into memory made before; a thread compares them. Live, a
- * stretch for which no memory is free is left out; in files the step waits.
+ * It compares stretches of the sound, or all of it if that takes no longer:
+ * - file of known length: the beginning, the end and random places between them, the same in each
+ *   run; at least 1 % of the sound and 10 seconds;
+ * - file of unknown length: the first 10 seconds, then 2 %;
+ * - live stream: all.
  * Frames in which masks change are not compared.
  *
- * Threads: prover_step on the step's; the rest on the control thread.
+ * The step copies inputs and outputs into memory that was allocated before; a thread compares them.
+ * Live, a stretch is left out if no memory is free. In files the step waits.
+ *
+ * Threads: prover_step on the step's thread; the rest on the control thread.
  */
 #ifndef HALO_PROVER_H
 #define HALO_PROVER_H
@@ -19,28 +22,29 @@
 struct prover;
 struct proved_mask;
 
-/* What a command asks for. */
+/* A command's request for a proof. */
 struct proof_request {
     bool wanted;
-    int64_t frames; /* of the output, to choose from; 0 or less: unknown */
+    int64_t frames; /* frames of the output; 0 or less: unknown */
 };
 
 struct prover_settings {
     size_t inputs;
     size_t outputs;
-    size_t taps; /* of the longest mask */
+    size_t taps; /* taps of the longest mask */
     size_t block;
     uint32_t rate;  /* Hz; 0: unknown */
-    int64_t frames; /* as above */
+    int64_t frames; /* frames of the output; 0 or less: unknown */
     bool live;
 };
 
-/* Ratios are linear; infinite if the output was not finite, 0 without any error. */
+/* The ratios are linear. They are infinite if the output was not finite, 0 if there was no error.
+ */
 struct proof {
-    uint64_t frames;   /* compared, of all outputs */
-    double to_bound;   /* largest error / (max|x| sum|h|); x: the sound so far, also between them */
-    double to_peak;    /* largest error / max|y| of these frames */
-    uint64_t worst_at; /* frame of the convolver's output with the largest error to the bound */
+    uint64_t frames;   /* frames compared, summed over all outputs */
+    double to_bound;   /* largest error / (max|x| sum|h|), where x is the whole sound so far */
+    double to_peak;    /* largest error / max|y| of the compared frames */
+    uint64_t worst_at; /* frame of the output at which the error relative to the bound is largest */
 };
 
 /* Errors: memory, a thread. */
@@ -48,22 +52,22 @@ MUST_CHECK enum status prover_create(const struct prover_settings *settings,
                                      struct prover **prover);
 void prover_destroy(struct prover *prover);
 
-/* Each mask that will be heard. Release it once it is silent for good. Errors: memory. */
+/* Adds a mask that will be heard. Release it once it is silent for good. Errors: memory. */
 MUST_CHECK enum status prover_add(struct prover *prover, const struct mask *mask,
                                   struct proved_mask **proved);
 void proved_mask_release(struct proved_mask *proved); /* NULL is allowed */
 
-/* Real-time, but for files, where it may wait. The block that the convolver made of `in` with this
- * mask; NULL: with two, during a change. */
+/* Takes one block: `out` is what the convolver made of `in` with the mask. mask NULL: two masks
+ * were active, during a change. Real-time; in files it may wait. */
 void prover_step(struct prover *prover, const float *const *in, const float *const *out,
                  struct proved_mask *mask);
 void prover_step_in_double(struct prover *prover, const double *const *in, const double *const *out,
                            struct proved_mask *mask);
 
-/* Between steps: forget everything, and begin at frame 0. */
+/* Forgets everything and begins at frame 0. Call it between steps. */
 void prover_reset(struct prover *prover);
 
-/* After the last step: compare what is left. May be called again. */
+/* Compares what is left, after the last step. May be called again. */
 void prover_finish(struct prover *prover, struct proof *proof);
 
 #endif

@@ -9,12 +9,13 @@
 
 static const int64_t WAIT_NS = 200000; /* between looks for a spare stretch */
 
-/* What a block and another range of frames have in common. */
+/* The frames that a block and another range have in common. */
 struct overlap {
     size_t in_block, in_range, frames;
 };
 
-/* The range begins `before` frames before `start`. */
+/* The overlap of the current block with a range of `length` frames. The range begins `before`
+ * frames before frame `start`. */
 HALO_REALTIME static struct overlap overlap_of(const struct prover *prover, uint64_t start,
                                                size_t before, size_t length)
 {
@@ -34,8 +35,8 @@ HALO_REALTIME static void copy_overlap(const struct overlap *overlap, const real
             to->data[c][overlap->in_range + i] = from[c][overlap->in_block + i];
 }
 
-/* Note which mask made the frames; those of a change, and of further changes than a stretch can
- * note, are not compared. */
+/* Notes which mask made the frames. Frames are not compared if they are of a change (mask NULL), or
+ * if the stretch has no room for another run. */
 HALO_REALTIME static void add_run(struct proved_stretch *stretch, size_t from, size_t frames,
                                   struct proved_mask *mask)
 {
@@ -52,7 +53,8 @@ HALO_REALTIME static void add_run(struct proved_stretch *stretch, size_t from, s
     }
 }
 
-/* Copy its share of the block. True: it is complete, and no longer the step's. */
+/* Copies the stretch's share of the block. True: the stretch is complete and no longer the step's.
+ */
 HALO_REALTIME static bool fill(struct prover *prover, struct proved_stretch *stretch,
                                const real *const *in, const real *const *out,
                                struct proved_mask *mask)
@@ -78,7 +80,7 @@ static struct proved_stretch *prover_wait(const struct prover *prover)
     return stretch;
 }
 
-/* NULL: none is spare. */
+/* Takes a spare stretch. NULL: there is none. */
 HALO_REALTIME static struct proved_stretch *open_next(struct prover *prover, uint64_t start)
 {
     struct proved_stretch *stretch = NULL;
@@ -90,7 +92,7 @@ HALO_REALTIME static struct proved_stretch *open_next(struct prover *prover, uin
         stretch = prover_wait(prover);
     }
     size_t before = prover->settings.taps - 1;
-    if (start < before && stretch->is_used) /* silence comes before the sound */
+    if (start < before && stretch->is_used) /* before the sound there is silence */
         block_silence_in_double(&stretch->in, 0, before - (size_t)start);
     stretch->start = start;
     stretch->filled = stretch->run_count = 0;

@@ -13,46 +13,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPECTRAL_PICTURES = 2 }; /* made from one, at most: its medians */
+enum { SPECTRAL_PICTURES = 2 }; /* the most pictures made from one: its two medians */
 
 struct spectral {
     struct filter filter;
     struct spectral_settings settings;
-    struct convolve2d *convolution; /* NULL: medians */
-    struct median2d *median;        /* NULL: a convolution */
-    struct fft_double **fft;        /* [worker] */
+    struct convolve2d *convolution; /* NULL: medians are used */
+    struct median2d *median;        /* NULL: a convolution is used */
+    struct fft_double **fft;        /* one for each worker */
     size_t workers;
     size_t bins;
-    size_t batch;      /* rows at a time, at most */
-    size_t before;     /* rows the mask looks back, at most `after` */
-    size_t after;      /* rows the mask looks ahead */
+    size_t batch;      /* the most rows processed at a time */
+    size_t before;     /* rows that the mask looks back, at most `after` */
+    size_t after;      /* rows that the mask looks ahead */
     size_t grain;      /* frames: greatest common divisor of block and hop */
     double *window;    /* `size` values */
     double full_scale; /* magnitude of a sine at full scale */
-    double scale;      /* of the inverse transform */
-    int64_t first;     /* row of the sound */
-    int64_t last;      /* row of the sound; INT64_MAX: unknown */
+    double scale;      /* factor of the inverse transform */
+    int64_t first;     /* first row of the sound */
+    int64_t last;      /* last row of the sound; INT64_MAX: unknown */
 
     struct block in; /* earlier input, then the new input */
     size_t in_count;
-    struct block rows;    /* of the picture, after 2 * `after` earlier ones */
-    size_t pitch;         /* of its rows */
+    struct block rows;    /* rows of the picture, after 2 * `after` earlier ones */
+    size_t pitch;         /* floats from one row to the next */
     struct block spectra; /* bins as pairs, after `after` earlier frames */
     size_t spectrum_pitch;
-    struct block made[SPECTRAL_PICTURES]; /* convolved; or medians along time, and frequency */
-    struct block frames;                  /* transformed back, row by row */
-    struct block out;                     /* finished frames, then partial sums */
-    size_t out_count;                     /* finished frames */
-    int64_t row;                          /* the next one */
+    /* the convolved picture; or the medians along time, then along frequency */
+    struct block made[SPECTRAL_PICTURES];
+    struct block frames; /* transformed back, row by row */
+    struct block out;    /* finished frames of output, then partial sums */
+    size_t out_count;    /* finished frames */
+    int64_t row;         /* next row */
 };
 
 /* The spectral filter's step. Real-time. */
 
-static const double SILENCE = 1e-30; /* full scales: below it a bin has no phase */
+static const double SILENCE = 1e-30; /* full scales; a quieter bin has no phase */
 static const double FLOOR_DB = -120;
 static const double GAIN_MOST = 1e30; /* avoids NaN */
 
-/* magnitude: in full scales. */
+/* A cell of the picture. magnitude: 1 is full scale. */
 static float spectral_cell(enum spectral_scale scale, double magnitude)
 {
     if (scale == SPECTRAL_LINEAR)
@@ -60,7 +61,8 @@ static float spectral_cell(enum spectral_scale scale, double magnitude)
     return (float)fmax(audio_to_db(magnitude) - FLOOR_DB, 0);
 }
 
-/* A cell at the floor represents anything below it: unless raised, it keeps its value. */
+/* The new magnitude of a cell in decibels. A cell at the floor may be anywhere below it, so it
+ * keeps its value unless it is raised. */
 static double replace_db(const struct spectral *spectral, double cell, const float *bin,
                          double convolved)
 {
@@ -73,8 +75,8 @@ static double replace_db(const struct spectral *spectral, double cell, const flo
     return audio_from_db(target + FLOOR_DB) / magnitude;
 }
 
-/* See mask2d.h. The power is taken of the quotient, as those of its parts leave the range of
- * numbers. In single precision pow() takes a quarter of the time. */
+/* The gain of a part; see mask2d.h. The power is taken of the quotient, since powers of its parts
+ * would leave the range of numbers. In single precision pow() takes a quarter of the time. */
 static double soft_mask(const struct separation *separation, double part, double rest)
 {
     if (part <= 0 && rest <= 0)
@@ -103,8 +105,8 @@ static double clamp(double value)
     return fmin(fmax(value, 0), 1);
 }
 
-/* Gains of one frame: `cells` are the picture's, `spectrum` its bins as pairs, `made` the
- * pictures made of it. `gains` may be one of them. */
+/* The gains of one frame. `cells` are the picture's cells, `spectrum` the bins as pairs, `made` the
+ * pictures made of the cells. `gains` may be one of these pictures. */
 static void spectral_gains(const struct spectral *spectral, const float *cells,
                            const float *spectrum, const float *const made[SPECTRAL_PICTURES],
                            float *gains)
@@ -133,7 +135,7 @@ static void spectral_gains(const struct spectral *spectral, const float *cells,
 
 struct spectral_job {
     struct spectral *spectral;
-    size_t rows; /* per channel */
+    size_t rows; /* rows per channel */
 };
 
 HALO_REALTIME static float *row_of(const struct spectral *spectral, size_t channel, size_t index)
@@ -178,7 +180,7 @@ HALO_REALTIME static void copy_row(const struct spectral *spectral, size_t from,
         memcpy(row_of(spectral, c, to), row_of(spectral, c, from), spectral->bins * sizeof(float));
 }
 
-/* Drop what precedes the sound, such as a filter's pre-ringing: its cells are replaced. */
+/* Replaces the cells before the sound, such as a filter's pre-ringing, by silence. */
 HALO_REALTIME static void silence_row(const struct spectral *spectral, size_t row)
 {
     for (size_t c = 0; c < spectral->filter.inputs; c++)
@@ -186,8 +188,8 @@ HALO_REALTIME static void silence_row(const struct spectral *spectral, size_t ro
                2 * spectral->bins * sizeof(float));
 }
 
-/* Rows after the last are copies of earlier ones; rows before the first are copied as soon as
- * their sources are available. */
+/* Fills in the rows outside the sound. Rows after the last row are copies of earlier rows. Rows
+ * before the first row are copied once the rows they copy are there. */
 HALO_REALTIME static void lay_boundary(const struct spectral *spectral, size_t row)
 {
     int64_t now = spectral->row + (int64_t)row;
@@ -205,8 +207,8 @@ HALO_REALTIME static void lay_boundary(const struct spectral *spectral, size_t r
         copy_row(spectral, here, here - k);
 }
 
-/* The first row of the sound, if the mask is there in this batch: the rows before it were laid
- * after the medians along time had read them. */
+/* The first row of the sound, if the convolution reaches it in this batch; else `rows`. The rows
+ * before it were filled in after the medians along time had read them. */
 HALO_REALTIME static size_t changed_row(const struct spectral *spectral, size_t rows)
 {
     int64_t at = spectral->first + (int64_t)spectral->after - spectral->row;
@@ -242,13 +244,14 @@ static void synthesise(void *context, size_t piece, size_t worker)
     double complex *bins = fft_double_bins(fft);
     const double *samples = fft_double_samples(fft);
     const float *spectrum = spectrum_of(spectral, channel, row), *made[SPECTRAL_PICTURES] = {0};
-    float *gains = spectral->made[0].data[channel] + row * spectral->pitch; /* in its place */
+    /* overwrites the convolved row */
+    float *gains = spectral->made[0].data[channel] + row * spectral->pitch;
     float *frame = spectral->frames.data[channel] + row * size;
     for (size_t k = 0; k < (spectral->median ? SPECTRAL_PICTURES : 1); k++)
         made[k] = spectral->made[k].data[channel] + row * spectral->pitch;
     spectral_gains(spectral, row_of(spectral, channel, spectral->after + row), spectrum, made,
                    gains);
-    double *pairs = (double *)bins; /* real and imaginary */
+    double *pairs = (double *)bins; /* pairs of real and imaginary part */
     for (size_t i = 0; i < 2 * spectral->bins; i++)
         pairs[i] = (double)spectrum[i] * (double)gains[i / 2];
     fft_double_inverse(fft);
@@ -320,7 +323,7 @@ static HALO_REALTIME void spectral_process(struct filter *filter, const float *c
 
 enum {
     BATCH_MOST = 256,      /* rows */
-    BATCH_CELLS = 1 << 20, /* of all channels */
+    BATCH_CELLS = 1 << 20, /* cells of all channels */
 };
 
 enum { HOPS_NAMED = 4 };
@@ -357,7 +360,7 @@ static void window_fill(const struct spectral_window_settings *settings, double 
         window[i] = value_at(settings->shape, i, settings->size);
 }
 
-/* *sum: the mean over the samples of a hop. False: it varies. */
+/* Whether the sum of squared windows is constant. *sum: its mean over a hop. */
 static bool reconstructs(const double *window, size_t size, size_t hop, double *sum)
 {
     double least = INFINITY, most = 0;
@@ -526,7 +529,8 @@ static const struct filter_kind spectral_kind = {.name = "spectral",
                                                  .reset = spectral_reset,
                                                  .destroy = spectral_destroy};
 
-/* Rows of the frames that overlap [begin, end); those that end at or before begin do not count. */
+/* Finds the rows of the frames that overlap [begin, end). A frame that ends at or before `begin` is
+ * not one of them. */
 static void find_sound(struct spectral *spectral)
 {
     const struct spectral_settings *settings = &spectral->settings;
@@ -567,7 +571,7 @@ enum status spectral_create(const struct spectral_settings *settings, struct fil
         settings->mode == SPECTRAL_SEPARATE ? make_medians(spectral) : make_convolution(spectral);
     if (status || (status = make_transforms(spectral)) || (status = make_blocks(spectral)))
         goto fail;
-    spectral->settings.mask = NULL; /* not kept */
+    spectral->settings.mask = NULL; /* the filter does not keep it */
     const struct spectral_window_settings *window = &spectral->settings.window;
     spectral->filter =
         (struct filter){.kind = &spectral_kind,

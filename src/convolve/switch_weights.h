@@ -1,5 +1,5 @@
-/* How much of the old and of the new sound is heard at a frame of a switch (convolver.h), for the
- * precision of `real`. Real-time. */
+/* The weights of the old and the new sound at a frame of a switch (convolver.h), in the precision
+ * of `real`. Real-time. */
 #ifndef HALO_SWITCH_WEIGHTS_H
 #define HALO_SWITCH_WEIGHTS_H
 

@@ -1,4 +1,4 @@
-/* The options of a SPEC, and masks of all kinds. */
+/* The options of a SPEC, and the kinds of masks. */
 #include "design/design.h"
 
 #include "base/decimal.h"
@@ -26,7 +26,7 @@ struct suffix {
     double factor;
 };
 
-/* Longer ones first. */
+/* Longer suffixes come first. */
 static const struct suffix suffixes[] = {
     {DESIGN_HZ, "kHz", 1e3},  {DESIGN_HZ, "k", 1e3},        {DESIGN_HZ, "Hz", 1},
     {DESIGN_DB, "dB", 1},     {DESIGN_SECONDS, "ms", 1e-3}, {DESIGN_SECONDS, "us", 1e-6},
@@ -230,7 +230,8 @@ const char *design_options(const char *word)
     return kind ? kind->options : NULL;
 }
 
-/* The value of a kind that names a file, or of those within; NULL: none. A file is its own. */
+/* The file that a kind's value names, alone or inside a SPEC. NULL: none. A value that is not a
+ * SPEC is a file. */
 static const char *file_of(const char *value)
 {
     const struct design_kind *kind = kind_of(value);
@@ -241,7 +242,7 @@ static const char *file_of(const char *value)
     return kind ? NULL : value;
 }
 
-/* The kinds that consist of masks have one at the start and after each *. */
+/* In kinds that consist of masks, a mask is at the start and after each *. */
 bool design_file_in(char *const *spec, size_t word, size_t from, size_t *start, size_t *length)
 {
     const struct design_kind *kind = kind_of(spec[0]);
@@ -259,7 +260,8 @@ bool design_file_in(char *const *spec, size_t word, size_t from, size_t *start, 
     return false;
 }
 
-/* Whether the key of "key=value" is an option of the kind, or `rate` for kinds of one dimension. */
+/* Whether the key of "key=value" is an option of the kind, or `rate` if the kind is
+ * one-dimensional. */
 static bool is_own(const struct design_kind *kind, const char *word)
 {
     size_t length = strcspn(word, "=");

@@ -3,19 +3,20 @@
  *   KIND[:VALUE][,option=value...]      lowpass:1000,taps=255    room:rt60=0.8,seed=2
  *
  * A SPEC can replace the name of any mask. Options of its kind belong to the SPEC, others (gain=,
- * channel=, ...) to the stage. A name that is a kind is a SPEC even if such a file exists: use
- * ./riaa for the file.
+ * channel=, ...) to the stage. The name of a kind is a SPEC even if there is a file of that name.
+ * Write ./riaa for the file.
  *
- * Rate: every kind has rate=, in Hz. The default is the rate of the sound, which avoids resampling.
+ * Rate: every kind has rate=, in Hz. The default is the rate of the sound, so that nothing is
+ * resampled.
  *
- * Time zero is the middle tap of a symmetric or antisymmetric mask, (taps - 1) / 2 rounded down:
- * files are filtered without delay (of half a frame, if taps are even), live sound is delayed by
- * that many frames. It is the direct sound of a room, and tap 0 of all others. --align overrides
- * it. Files do not store it: a symmetric mask that is read back starts at tap 0, and --align centre
- * restores it.
+ * Time zero is at the middle tap of a symmetric or antisymmetric mask, (taps - 1) / 2 rounded down.
+ * So files are filtered without delay (half a frame, if taps are even), and live sound is delayed
+ * by that many frames. In a room it is the direct sound, in all other masks tap 0. --align
+ * overrides it. Files do not store it: a symmetric mask that is read from a file starts at tap 0,
+ * and --align centre restores it.
  *
- * Masks are computed in double precision and rounded once; a cascade is made of rounded parts.
- * Errors list the alternatives. Threads: any. Not real-time.
+ * Masks are computed in double precision and rounded once. The parts of a cascade are rounded
+ * first. Errors list the alternatives. Threads: any. Not real-time.
  */
 #ifndef HALO_DESIGN_H
 #define HALO_DESIGN_H
@@ -28,27 +29,29 @@
 
 enum { DESIGN_RATE_DEFAULT = 48000 };
 
-/* Whether `word`, up to its colon, names a kind. */
+/* Whether `word` begins with the name of a kind, up to a colon. */
 bool design_is_spec(const char *word);
 
-/* An example of each kind ("lowpass:1000") and the keys of its own; NULL past the last. */
+/* An example of each kind, such as "lowpass:1000". *keys: the options of the kind. NULL: no more
+ * kinds. */
 const char *design_made_at(size_t index, const char **keys);
 
-/* The options of the kind that `word` names ("taps, window"), for messages; NULL: no kind. */
+/* The options of the kind that `word` names, such as "taps, window", for messages. NULL: it names
+ * no kind. */
 const char *design_options(const char *word);
 
-/* Whether a SPEC (NULL-terminated) names a file in that word at or after `from`: invert:hall.wav,
- * combine:a.wav*b.wav; and where the first is. */
+/* Whether word number `word` of a SPEC (NULL-terminated) names a file at or after `from`, as in
+ * invert:hall.wav or combine:a.wav*b.wav. *start, *length: where the first such file is. */
 bool design_file_in(char *const *spec, size_t word, size_t from, size_t *start, size_t *length);
 
-/* Make or load the mask that `spec` (NULL-terminated) names: a SPEC, whose options are removed from
- * it, or a file. `rate` is that of the sound, in Hz; 0 if unknown: 48000 for a SPEC, unless files
- * that it names have another. A file keeps its own rate. Errors: usage, memory, those of
- * mask_load_with. */
+/* Makes or loads the mask that `spec` (NULL-terminated) names. If it is a SPEC, its options are
+ * removed from `spec`. `rate` is the sound's rate in Hz; 0: unknown. Then a SPEC has 48000 Hz,
+ * unless files that it names have another rate. A file keeps its own rate. Errors: usage, memory,
+ * those of mask_load_with. */
 MUST_CHECK enum status design_load(char **spec, uint32_t rate,
                                    const struct mask_load_options *options, struct mask **mask);
 
-/* Print all kinds with their options. */
+/* Prints all kinds with their options. */
 void design_print_kinds(FILE *stream);
 
 #endif

@@ -1,4 +1,4 @@
-/* Masks made of other masks: a cascade as one mask, and the inverse of one. */
+/* Masks made of other masks: a cascade of masks, and the inverse of a mask. */
 #include "design/design.h"
 #include "design/design_kind.h"
 #include "signal/fft_double.h"
@@ -11,11 +11,11 @@ enum { COMBINED_MOST = 1 << 22, /* taps */ OPERANDS_MOST = 16 };
 
 struct combined {
     size_t count;
-    char **spec[OPERANDS_MOST]; /* NULL-terminated; the first owns the storage of all */
+    char **spec[OPERANDS_MOST]; /* each is NULL-terminated; the first one owns the storage of all */
     struct mask *masks[OPERANDS_MOST];
 };
 
-/* Removes rate= from the spec; it is that of all operands. */
+/* Removes rate= from the spec. It is the rate of all operands. */
 static enum status parse_rate(char **spec, uint32_t *rate)
 {
     struct design_spec own = {.kind = &design_combine[0]};
@@ -35,8 +35,8 @@ static enum status parse_rate(char **spec, uint32_t *rate)
     return STATUS_OK;
 }
 
-/* Splits the spec at each *. The last operand gets all further options; those that are not its own
- * are left to the stage. */
+/* Splits the spec at each *. The last operand gets all further options. Options that are not of its
+ * kind are left to the stage. */
 static enum status split_operands(char **spec, struct combined *operands)
 {
     size_t size = 1;
@@ -89,7 +89,7 @@ static enum status load_operand(struct combined *operands, size_t operand, uint3
     return STATUS_OK;
 }
 
-/* Files first: one of them may decide the rate. */
+/* Loads the operands. Files come first, since a file may decide the rate. */
 static enum status load_operands(struct combined *operands, uint32_t *rate,
                                  const struct mask_load_options *load)
 {
@@ -110,7 +110,8 @@ static enum status load_operands(struct combined *operands, uint32_t *rate,
     return STATUS_OK;
 }
 
-/* Channels combine one by one, or all with a single one. */
+/* The size of the result. Masks are combined channel by channel; a mask of one channel serves all.
+ */
 static enum status combined_size(const struct combined *operands, size_t *columns, uint64_t *taps)
 {
     *columns = 1;
@@ -133,7 +134,7 @@ static enum status combined_size(const struct combined *operands, size_t *column
     return STATUS_OK;
 }
 
-/* A column (a single one serves all), padded with zeros. */
+/* Loads a column, padded with zeros. A single column serves all channels. */
 static void load_column(const struct mask *mask, size_t column, const struct fft_double *fft)
 {
     double *samples = fft_double_samples(fft);
@@ -190,7 +191,7 @@ static enum status combine_parts(struct combined *operands, char **spec,
                     design_combine[0].example);
     TRY(load_operands(operands, &design->rate, load));
     TRY(multiply_parts(operands, design));
-    /* What the last operand did not use is left after the first word. */
+    /* Options that the last operand did not use are left after its first word. */
     char **rest = operands->spec[operands->count - 1];
     do
         *++spec = *++rest;
@@ -213,10 +214,11 @@ static enum status make_cascade(char **spec, const struct mask_load_options *loa
 /* ---- inverses ----
  *
  * Regularised as by O. Kirkeby, P. A. Nelson, H. Hamada, F. Orduna-Bustamante, "Fast deconvolution
- * of multichannel systems using regularization", 1998: conj(H) / (|H|^2 + e). That is largest,
- * 1 / (2 sqrt e), where |H| = sqrt e; e is such that this is `limit` above the inverse of the
- * mask's level, the root of its mean power from 20 Hz to 20 kHz over the logarithm of
- * frequency. */
+ * of multichannel systems using regularization", 1998: conj(H) / (|H|^2 + e). The largest gain, 1 /
+ * (2 sqrt e), is where |H| = sqrt e. e is chosen so that this gain is `limit` above the inverse of
+ * the mask's level. The level is the root of its mean power from 20 Hz to 20 kHz over the logarithm
+ * of frequency.
+ */
 
 enum { INVERSE_LEAST = 4096 /* taps, the default */ };
 
@@ -279,7 +281,7 @@ static double mean_power(const struct fft_double *fft, double rate)
     return power / sum;
 }
 
-/* In place; the delay up to time zero of the mask is removed. */
+/* Inverts the bins in place. Removes the delay up to the mask's time zero. */
 static void invert_bins(const struct fft_double *fft, const struct inverse *inverse, double power,
                         size_t origin)
 {

@@ -1,7 +1,8 @@
 /* Equalisers: a magnitude over frequency, as taps of minimum or linear phase.
  *
  * RIAA: IEC 60098, time constants 3180, 318 and 75 us. A-weighting: IEC 61672-1, annex E. Both
- * match the analogue network at every frequency up to half the rate. */
+ * match the analogue network at every frequency up to half the rate.
+ */
 #include "design/design.h"
 #include "design/design_kind.h"
 #include "import/response_file.h"
@@ -52,8 +53,9 @@ static enum status make_magnitude(const struct design_spec *spec, struct phase_m
 enum { POINTS_MOST = 256, SECTIONS_MOST = 64 };
 
 static const double DB_MOST = 120;
-static const double SECTION_END = 1e-7; /* -140 dB */
-static const double TILT_LEAST = 20;    /* Hz: level below, where a slope would never end */
+static const double SECTION_END = 1e-7; /* -140 dB, at which a section counts as decayed */
+/* Hz; the level is constant below, where a slope would never end */
+static const double TILT_LEAST = 20;
 
 static enum status make_equaliser(const struct design_spec *spec,
                                   double (*at)(const void *context, double hertz),
@@ -156,7 +158,7 @@ struct section_kind {
     const char *name;
     enum biquad_kind kind;
     bool has_gain;
-    double q; /* the default */
+    double q; /* default q */
 };
 
 static const struct section_kind section_kinds[] = {
@@ -224,7 +226,8 @@ static enum status read_sections(const struct design_spec *spec, struct biquad_s
     return STATUS_OK;
 }
 
-/* Until the slowest section has decayed, with a margin for the others and the fade-out. */
+/* Number of taps until the slowest section has decayed, with a margin for the other sections and
+ * the fade-out. */
 static double sections_taps(const struct biquad_sections *sections)
 {
     double slowest = 0;
@@ -266,20 +269,21 @@ static enum status make_sections(const struct design_spec *spec, struct design *
                           design);
 }
 
-/* ---- frequency responses of files, and their inverses ---- */
+/* ---- frequency responses from files, and their inverses ---- */
 
-enum { TAPS_MOST = 1 << 17 /* that are chosen without taps= */ };
+enum { TAPS_MOST = 1 << 17 /* without taps= */ };
 
-static const double ABSOLUTE_BEYOND = 30; /* dB: a mean level that no correction has */
-static const double ERROR_MOST = 0.1;     /* dB, from the file at its frequencies */
-static const double ERROR_SAID = 0.5;     /* dB */
-static const double DEPTH = 40;           /* dB below the largest level: errors count less below */
+/* dB; a mean level beyond it is an absolute level, not a correction */
+static const double ABSOLUTE_BEYOND = 30;
+static const double ERROR_MOST = 0.1; /* dB of error allowed at the file's frequencies */
+static const double ERROR_SAID = 0.5; /* dB of error that is reported */
+static const double DEPTH = 40;       /* dB below the largest level; below it errors count less */
 
 struct target {
     const struct level_curve *curve;
     double reference; /* dB of the file that become 0 dB */
     bool is_inverse;
-    double limit; /* dB: the largest level of an inverse */
+    double limit; /* dB, the largest level of an inverse */
 };
 
 static double target_level(const struct target *target, double hertz)
@@ -293,7 +297,8 @@ static double target_at(const void *context, double hertz)
     return pow(10, target_level(context, hertz) / 20);
 }
 
-/* Levels of sound pressure are relative to 20 uPa: as a gain they would be thousandfold. */
+/* Reads the reference level. Levels of sound pressure are relative to 20 uPa. As gains they would
+ * be a thousandfold. */
 static enum status read_reference(const struct design_spec *spec, struct target *target)
 {
     double mean = level_curve_mean(target->curve);
@@ -320,7 +325,7 @@ static enum status read_target(const struct design_spec *spec, struct target *ta
     return STATUS_OK;
 }
 
-/* The largest error at the frequencies of the file, in dB. */
+/* The largest error at the file's frequencies, in dB. */
 static enum status measure_error(const struct design *design, const struct target *target,
                                  double *error)
 {
@@ -342,7 +347,7 @@ static enum status measure_error(const struct design *design, const struct targe
     return status;
 }
 
-/* As many taps as the detail of the file takes, unless taps= says how many. */
+/* Designs the response with as many taps as the file's detail needs, or with taps=. */
 static enum status respond(const struct design_spec *spec, const struct target *target,
                            struct design *design)
 {
@@ -364,7 +369,7 @@ static enum status respond(const struct design_spec *spec, const struct target *
     return STATUS_OK;
 }
 
-/* What could have been read otherwise. A third column is a phase. */
+/* Notes how the file was read if it could be read otherwise. A third column is a phase. */
 static void note_reading(const struct design_spec *spec, const struct response_file *response)
 {
     char name[RESPONSE_NAME_MOST + 1];

@@ -1,4 +1,4 @@
-/* Filters, and masks of a short formula. */
+/* Filters, and masks given by a short formula. */
 #include "design/design_kind.h"
 #include "signal/remez.h"
 #include "signal/window.h"
@@ -8,8 +8,8 @@
 
 enum { SMOOTH_TAPS_MOST = 1 << 16 };
 
-static const double DELAY_MOST = 20; /* seconds: fits the most taps at 48 kHz */
-static const double ECHO_END = 1e-5; /* -100 dB */
+static const double DELAY_MOST = 20; /* seconds, which fit the most taps at 48 kHz */
+static const double ECHO_END = 1e-5; /* -100 dB, at which echoes end */
 
 static enum status smooth_count(const struct design_spec *spec, size_t *taps)
 {
@@ -28,7 +28,7 @@ static enum status make_moving(const struct design_spec *spec, struct design *de
     return STATUS_OK;
 }
 
-/* Sum 1. The default sigma puts the ends at three sigma, 1 % of the middle. */
+/* The sum is 1. With the default sigma the ends are at three sigma, 1 % of the middle. */
 static enum status make_gaussian(const struct design_spec *spec, struct design *design)
 {
     size_t taps = 1;
@@ -71,7 +71,7 @@ static enum status make_difference(const struct design_spec *spec, struct design
     return STATUS_OK;
 }
 
-/* The value in frames, rounded; `seconds` is the default. */
+/* Reads the value in frames, rounded. `seconds` is the default. */
 static enum status read_delay(const struct design_spec *spec, const struct design *design,
                               size_t least, double seconds, size_t *frames)
 {
@@ -148,7 +148,7 @@ const struct design_kind design_simple[] = {
 
 /* ---- windowed filters ---- */
 
-/* Apply phase= to symmetric taps and set time zero. */
+/* Applies phase= to symmetric taps and sets time zero. */
 static enum status finish(const struct design_spec *spec, struct design *design)
 {
     enum phase phase = PHASE_LINEAR;
@@ -161,8 +161,9 @@ static enum status finish(const struct design_spec *spec, struct design *design)
 
 /* Windowed ideal filters, and the Hilbert transformer.
  *
- * At an edge the gain is a half (-6 dB), in the middle of a transition of `width`. The gain is 1 at
- * 0 Hz, in the middle of a bandpass, or at half the rate for a highpass. */
+ * At an edge, in the middle of a transition of `width`, the gain is one half (-6 dB). The gain is 1
+ * at 0 Hz, in the middle of a bandpass, or at half the rate for a highpass.
+ */
 
 enum { EDGES_MOST = 2 };
 
@@ -173,8 +174,8 @@ struct ideal_filter {
     size_t edges;
     double edge[EDGES_MOST]; /* cycles a sample, rising */
     bool passes_low;
-    double level_at; /* cycles a sample: where the gain is 1 */
-    double width;    /* cycles a sample: the default transition */
+    double level_at; /* frequency at which the gain is 1, in cycles per sample */
+    double width;    /* default width of the transition, in cycles per sample */
 };
 
 struct taper {
@@ -210,7 +211,7 @@ static enum status read_window(const struct design_spec *spec, enum window *wind
     return design_number(spec, "atten", DESIGN_RANGE(DB, 10, 200), attenuation);
 }
 
-/* Two of taps=, width= and atten= determine the third. */
+/* Reads taps=, width= and atten=. Two of them determine the third. */
 static enum status choose_window(const struct design_spec *spec, double rate, double width,
                                  struct taper *taper, size_t *taps)
 {
@@ -243,7 +244,7 @@ static bool passes_top(const struct ideal_filter *shape)
     return shape->passes_low != (shape->edges % 2 == 1);
 }
 
-/* The sum of low-passes from the highest edge down. */
+/* The impulse response at `time`: a sum of low-passes, from the highest edge down. */
 static double ideal(const struct ideal_filter *shape, double time)
 {
     bool passes = passes_top(shape);
@@ -368,9 +369,10 @@ static enum status make_hilbert(const struct design_spec *spec, struct design *d
 
 #define WINDOWED "taps, width, atten, window, phase"
 
-/* ---- equiripple filters: remez.h ---- */
+/* ---- equiripple filters; see remez.h ---- */
 
-static const double GAP_GAIN_MOST = 4; /* between bands, relative to the larger gain */
+/* largest gain between bands, relative to the larger gain of the two */
+static const double GAP_GAIN_MOST = 4;
 
 static enum status refuse_bands(const struct design_spec *spec)
 {
@@ -433,7 +435,7 @@ static enum status read_bands(const struct design_spec *spec, const struct desig
     return STATUS_OK;
 }
 
-/* Kaiser's estimate, with ripples in proportion to the weights. */
+/* Number of taps by Kaiser's estimate. Ripples are in proportion to the weights. */
 static double equiripple_taps(const struct remez_band *bands, size_t count, double attenuation)
 {
     double gap = 1, lightest = INFINITY, heaviest = 0;
@@ -443,7 +445,8 @@ static double equiripple_taps(const struct remez_band *bands, size_t count, doub
         lightest = fmin(lightest, bands[b].weight);
         heaviest = fmax(heaviest, bands[b].weight);
     }
-    /* The heaviest band has the attenuation, the lightest a ripple larger by the weights' ratio. */
+    /* The band with the largest weight has the attenuation. In the band with the least weight, the
+     * ripple is larger by the ratio of the weights. */
     double shared = attenuation - 10 * log10(heaviest / lightest);
     return fmax(REMEZ_TAPS_LEAST, (shared - 13) / (14.6 * gap) + 1);
 }
@@ -472,7 +475,7 @@ static enum status equiripple_count(const struct design_spec *spec, const struct
     return STATUS_OK;
 }
 
-/* The gain between bands is unconstrained and may become very large. */
+/* Refuses a design whose gain between bands is very large, since it is unconstrained there. */
 static enum status check_gaps(const struct design_spec *spec, const struct remez_band *bands,
                               size_t count, const struct design *design)
 {

@@ -1,5 +1,5 @@
 /* Kinds of designs, and functions to parse their specifications. A family of kinds is a file with a
- * table; design.c lists the tables. A new kind is one function and one row. */
+ * table; design.c lists the tables. A new kind is one function and one row of a table. */
 #ifndef HALO_DESIGN_KIND_H
 #define HALO_DESIGN_KIND_H
 
@@ -12,15 +12,15 @@
 
 enum {
     DESIGN_TAPS_MOST = 1 << 20,
-    DESIGN_RESPONSE_LEAST = 64, /* taps of a magnitude */
+    DESIGN_RESPONSE_LEAST = 64, /* least number of taps for a magnitude */
     DESIGN_RATE_LEAST = 1000,
     DESIGN_RATE_MOST = 10000000,
     DESIGN_OPTIONS_MOST = 16,
 };
 
-/* A mask while it is made: columns of taps in double precision. */
+/* A mask that is being made: columns of taps in double precision. */
 struct design {
-    uint32_t rate; /* set before make is called */
+    uint32_t rate; /* set before `make` is called */
     size_t columns;
     size_t taps;
     size_t origin;
@@ -34,8 +34,8 @@ double *design_column(const struct design *design, size_t column);
 
 struct design_spec {
     const struct design_kind *kind;
-    const char *value;                    /* after the colon, or NULL */
-    const struct mask_load_options *load; /* of the masks that it names */
+    const char *value;                    /* text after the colon, or NULL */
+    const struct mask_load_options *load; /* how masks that it names are loaded */
     size_t count;
     struct {
         const char *key, *value;
@@ -44,24 +44,26 @@ struct design_spec {
 
 struct design_kind {
     const char *name;
-    const char *example; /* for messages and help: "lowpass:1000" */
-    const char *options; /* its own, besides rate: "taps, window", or "" */
+    const char *example; /* for messages and help, such as "lowpass:1000" */
+    const char *options; /* its own options besides rate, such as "taps, window"; "": none */
     const char *help;
-    bool names_file; /* its value; `make` settles a design rate of 0 */
+    bool names_file; /* the value names a file; a design rate of 0 is then set by `make` */
     enum status (*make)(const struct design_spec *spec, struct design *design);
-    /* Instead of make, for kinds that consist of masks: removes what it used from `spec`. A rate of
-     * 0 in `design` is unknown. */
+    /* Used instead of `make` by kinds that consist of masks. Removes the words it used from `spec`.
+     * A rate of 0 in `design` means unknown. */
     enum status (*make_parts)(char **spec, const struct mask_load_options *load,
                               struct design *design);
 };
 
-/* Families; the last row of each has no name. */
+/* Families of kinds. The last row of each has no name. */
 extern const struct design_kind design_filters[], design_simple[], design_equalisers[],
     design_rooms[], design_combine[];
 
-/* Errors of all the following: usage, if not stated.
+/* ---- parsing; errors are usage unless stated otherwise ----
  *
- * Move the value and options of spec->kind from `from` to `spec`; the rest stays in `from`. */
+ * design_parse_options moves the value and options of spec->kind from `from` to `spec`. Other words
+ * stay in `from`.
+ */
 MUST_CHECK enum status design_parse_options(struct design_spec *spec, char **from);
 
 enum design_unit { DESIGN_PLAIN, DESIGN_HZ, DESIGN_DB, DESIGN_SECONDS };
@@ -71,11 +73,11 @@ struct design_range {
 };
 #define DESIGN_RANGE(unit, least, most) ((struct design_range){DESIGN_##unit, least, most})
 
-/* An option's value, or NULL. */
+/* The value of an option. NULL: it is not given. */
 const char *design_option(const struct design_spec *spec, const char *key);
 
-/* Numbers take units: 1k, 1kHz, -3dB, 10ms. *value is unchanged if the option is missing. The key
- * NULL is the value after the colon. */
+/* Reads a number, which may have a unit: 1k, 1kHz, -3dB, 10ms. If the option is missing, *value
+ * stays. Key NULL: the value after the colon. */
 MUST_CHECK enum status design_number(const struct design_spec *spec, const char *key,
                                      struct design_range range, double *value);
 MUST_CHECK enum status design_count(const struct design_spec *spec, const char *key, size_t least,
@@ -84,20 +86,22 @@ MUST_CHECK enum status design_choose(const struct design_spec *spec, const char 
                                      const char *const *names, size_t *choice);
 MUST_CHECK enum status design_phase(const struct design_spec *spec, enum phase *phase);
 
-/* A number at the start of `text`, in `range`; *end is the text after it. `what` names it. */
+/* Reads a number in `range` at the start of `text`. *end: the text after it. `what` names it in
+ * messages. */
 MUST_CHECK enum status design_parse(const struct design_spec *spec, const char *what,
                                     const char *text, struct design_range range, char **end,
                                     double *value);
 
-/* A value after the colon is required, or not allowed. */
+/* Refuse a SPEC without a value after the colon, or with one. */
 MUST_CHECK enum status design_need_value(const struct design_spec *spec);
 MUST_CHECK enum status design_no_value(const struct design_spec *spec);
 
-/* Print the help of a kind. */
+/* Prints the help of a kind. */
 void design_print_kind(FILE *stream, const struct design_kind *kind);
 
-/* Whether it looks like a kind's name, alone or before a colon, and there is no such file; and the
- * error, with the names of `kinds` ("lowpass, highpass"), or the similar ones. */
+/* design_is_misspelt: whether a word, alone or before a colon, looks like a kind's name and there
+ * is no such file. design_refuse_kind: the error, with the names in `kinds` ("lowpass, highpass")
+ * or with similar names. */
 bool design_is_misspelt(const char *word);
 MUST_CHECK enum status design_refuse_kind(const char *word, const char *kinds);
 

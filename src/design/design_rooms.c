@@ -1,14 +1,14 @@
 /* Rooms: the impulse response of a box by image sources (J. B. Allen, D. A. Berkley, "Image method
  * for efficiently simulating small-room acoustics", 1979).
  *
- * All walls reflect alike at all frequencies. Images are displaced at random by a few centimetres
- * against sweeping echoes (E. De Sena, N. Antonello, M. Moonen, T. van Waterschoot, "On the
+ * All walls reflect equally at all frequencies. Images are displaced at random by a few centimetres
+ * to avoid sweeping echoes (E. De Sena, N. Antonello, M. Moonen, T. van Waterschoot, "On the
  * modeling of rectangular geometries in room acoustic simulations", 2015). The reflection
- * coefficient is solved for: that whose Schroeder decay from -5 to -35 dB matches rt60, since
+ * coefficient is found by solving: the room's Schroeder decay from -5 to -35 dB must match rt60.
  * Sabine's and Eyring's formulas do not hold for such a room.
  *
- * Lengths in metres, times in seconds. Time and memory grow with the cube of the decay time over
- * the volume of the room.
+ * Lengths are in metres, times in seconds. Time and memory grow with the cube of the decay time,
+ * divided by the room's volume.
  */
 #include "base/noise.h"
 #include "design/design_kind.h"
@@ -20,22 +20,23 @@
 
 enum {
     RECEIVERS = 2,
-    ROOM_ZERO = 16,  /* the tap of the direct sound */
-    SLOTS = 400,     /* of time, in sums of energy */
-    FRACTIONS = 256, /* of a frame: errors of -44 dB at half the rate, less below */
+    ROOM_ZERO = 16,  /* tap of the direct sound */
+    SLOTS = 400,     /* time slots in sums of energy */
+    FRACTIONS = 256, /* fractions of a frame: errors of -44 dB at half the rate, less below */
     KERNEL = 2 * ROOM_ZERO,
     BISECTIONS = 50,
 };
 
-static const double SOUND_SPEED = 343; /* metres a second, air at 20 degrees C */
+static const double SOUND_SPEED = 343; /* metres per second, in air at 20 degrees C */
 static const double JITTER = 0.08;     /* metres */
-static const double SOLVED = 1.3;      /* decay times: the span of the sums of energy */
+static const double SOLVED = 1.3;      /* decay times; the sums of energy span so many */
 static const double KERNEL_BETA = 6;
 static const double IMAGES_MOST = 5e7;
-static const double LENGTH = 1.1; /* decay times; the last eighth is faded out */
-static const double EARS = 0.2;   /* metres between the receivers */
+/* decay times; the response has so many, and its last eighth is faded out */
+static const double LENGTH = 1.1;
+static const double EARS = 0.2; /* metres between the two receivers */
 static const double DECAY_TOLERANCE = 0.15;
-static const double BASS = 20; /* Hz: below, the images add up to an offset */
+static const double BASS = 20; /* Hz; below, the images add up to an offset */
 
 struct shoebox {
     double size[3];
@@ -52,7 +53,7 @@ struct image {
 
 typedef void visit(void *context, struct image image);
 
-/* Image k along an axis has |k| reflections; 0 is the source. */
+/* Place of image k along an axis. It has |k| reflections; image 0 is the source. */
 static double image_place(double size, double source, long k)
 {
     return (double)k * size + (k % 2 == 0 ? source : size - source);
@@ -83,7 +84,7 @@ static long reach_of(double size, double radius)
     return (long)ceil(radius / size) + 1;
 }
 
-/* All images within `radius`, and some a little farther. */
+/* Visits all images within `radius`, and some a little farther away. */
 static void visit_images(const struct shoebox *room, const double *receiver, double radius,
                          visit *call, void *context)
 {
@@ -108,7 +109,7 @@ static double direct_distance(const struct shoebox *room)
     return image_distance(room, room->receivers[0], (const long[3]){0, 0, 0});
 }
 
-/* The number of images in a response of `seconds`, for one receiver. */
+/* Number of images in a response of `seconds`, for one receiver. */
 static double room_images(const struct shoebox *room, double seconds)
 {
     double radius = seconds * SOUND_SPEED + direct_distance(room);
@@ -117,9 +118,9 @@ static double room_images(const struct shoebox *room, double seconds)
 }
 
 struct room_energies {
-    double direct; /* metres */
-    double slot;   /* metres */
-    size_t most;   /* reflections */
+    double direct; /* distance of the direct sound, in metres */
+    double slot;   /* length of a slot, in metres */
+    size_t most;   /* the most reflections */
     double *sums;  /* slot after slot, by number of reflections */
 };
 
@@ -141,7 +142,8 @@ static double energy_of(const struct room_energies *energies, size_t slot, doubl
     return sum;
 }
 
-/* The slope of a line through the decay from -5 to -35 dB, in dB a slot, of the energies left. */
+/* The slope of the remaining energy, in dB per slot: of a line through the decay from -5 to -35 dB.
+ */
 static double slope_of(const double *decay, size_t slots)
 {
     double count = 0, x = 0, y = 0, xx = 0, xy = 0;
@@ -199,7 +201,7 @@ static enum status room_solve(const struct shoebox *room, double *reflection)
 
 struct room_response {
     double direct, rate;
-    double *powers; /* of the reflection coefficient */
+    double *powers; /* powers of the reflection coefficient */
     size_t most;
     double (*kernels)[KERNEL]; /* a short low-pass for each fraction of a frame */
     double *taps;
@@ -214,7 +216,7 @@ static void add_image(void *context, struct image image)
     double gain = response->powers[reflections] * response->direct / image.distance;
     if (at < -1)
         return;
-    /* The kernel's middle is at ROOM_ZERO - 1 + its fraction. */
+    /* The kernel's middle is at tap ROOM_ZERO - 1 plus its fraction. */
     size_t place = (size_t)lround((at + 1) * FRACTIONS);
     const double *kernel = response->kernels[place % FRACTIONS];
     for (size_t i = 0, tap = place / FRACTIONS; i < KERNEL && tap < response->count; i++, tap++)
@@ -232,7 +234,8 @@ static void fill_kernels(double (*kernels)[KERNEL])
         }
 }
 
-/* At tap ROOM_ZERO the direct sound reaches the first receiver, with gain 1. */
+/* Renders the response of a receiver. The direct sound reaches the first receiver at tap ROOM_ZERO,
+ * with gain 1. */
 static enum status room_render(const struct shoebox *room, double reflection, size_t receiver,
                                double rate, double *taps, size_t count)
 {
@@ -271,8 +274,8 @@ static enum status read_size(const struct design_spec *spec, double size[3])
     return STATUS_OK;
 }
 
-/* The source is in front of the receivers and off the middle of the room, where both would receive
- * the same. */
+/* Places source and receivers. The source is in front of the receivers and off the middle of the
+ * room, where both would receive the same. */
 static void place(struct shoebox *room)
 {
     static const double source[] = {0.43, 0.3, 0.45}, ears[] = {0.43, 0.71, 0.53};
@@ -298,7 +301,8 @@ static enum status read_room(const struct design_spec *spec, struct shoebox *roo
     return STATUS_OK;
 }
 
-/* Where few echoes carry the decay, no reflection coefficient gives it the slope. */
+/* Checks the decay. If it consists of few echoes, no reflection coefficient gives it the wanted
+ * slope. */
 static enum status check_decay(const struct shoebox *room, double rate, const double *taps,
                                size_t count)
 {

@@ -19,11 +19,11 @@ struct mask2d_size {
 };
 
 struct mask2d_kind {
-    struct design_kind spec; /* name, options and help */
+    struct design_kind spec; /* only name, options and help are used */
     enum status (*make)(const struct design_spec *spec, struct mask2d_size size, double *taps);
 };
 
-/* "7x5", or "7" for a square. */
+/* Reads a size such as "7x5", or "7" for a square. */
 static enum status read_size(const struct design_spec *spec, struct mask2d_size *size)
 {
     char *end = (char *)spec->value;
@@ -52,7 +52,7 @@ static enum status need_odd(const struct design_spec *spec, struct mask2d_size s
                 spec->kind->name, size.rows, size.columns);
 }
 
-/* median2d */
+/* Refuses median2d, which has no coefficients. */
 static enum status refuse_medians(const struct design_spec *spec, struct mask2d_size size,
                                   double *taps)
 {
@@ -83,7 +83,7 @@ static double bell(size_t at, size_t count, double sigma)
     return exp(-0.5 * place * place);
 }
 
-/* Sum 1. The default sigma puts the ends at three sigma. */
+/* The sum is 1. With the default sigma the ends are at three sigma. */
 static enum status make_gaussian(const struct design_spec *spec, struct mask2d_size size,
                                  double *taps)
 {
@@ -112,7 +112,7 @@ static enum status make_sharpen(const struct design_spec *spec, struct mask2d_si
     return STATUS_OK;
 }
 
-/* The mean of the future, which the first rows weigh, less that of the past. */
+/* The mean of the future, which the first rows weigh, minus the mean of the past. */
 static enum status make_onset(const struct design_spec *spec, struct mask2d_size size, double *taps)
 {
     if (size.rows < 3)
@@ -284,8 +284,8 @@ void mask2d_design_print_kinds(FILE *stream)
 
 /* ---- the mask ---- */
 
-/* The allowed error of two passes, as a share of the sum of magnitudes: eight times that of taps
- * rounded to float. */
+/* Allowed error of two passes, as a part of the sum of magnitudes: eight times that of taps rounded
+ * to float. */
 static const double SEPARABLE_WITHIN = 2.4e-7;
 
 enum { REFINEMENTS = 8 };
@@ -321,8 +321,8 @@ static size_t largest(const float *values, size_t count)
     return at;
 }
 
-/* Alternating least squares for the nearest product of a column and a row, from a row of the mask.
- */
+/* Finds the nearest product of a column and a row, by alternating least squares that begin with a
+ * row of the mask. */
 static void factor(const struct mask2d *mask, double *down, double *across)
 {
     size_t rows = mask->rows, columns = mask->columns;
@@ -349,7 +349,7 @@ static void factor(const struct mask2d *mask, double *down, double *across)
     }
 }
 
-/* Give both the same largest magnitude, so that neither leaves the range of float. */
+/* Scales both to the same largest magnitude, so that neither exceeds the range of float. */
 static void balance(double *down, size_t rows, double *across, size_t columns)
 {
     double high = 0, wide = 0;
@@ -443,7 +443,7 @@ void mask2d_destroy(struct mask2d *mask)
 struct mask2d_table {
     struct text_lines lines;
     size_t rows;
-    size_t columns; /* of the first row; 0 before it */
+    size_t columns; /* columns of the first row; 0: no row was read yet */
     size_t count;
     float taps[MASK2D_TAPS_MOST];
 };
@@ -468,7 +468,7 @@ static enum status read_number(struct mask2d_table *table, char **text)
     return STATUS_OK;
 }
 
-/* Blanks, and at most one comma or semicolon among them. */
+/* Skips blanks, and at most one comma or semicolon among them. */
 static enum status skip_separator(struct mask2d_table *table, char **text)
 {
     *text += strspn(*text, " \t\v\f");

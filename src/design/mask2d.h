@@ -1,13 +1,13 @@
 /* A two-dimensional mask: rows of coefficients, convolved with a picture of rows and columns.
  *
- * In sound the picture is a spectrogram: rows run from past to future, columns from low to high
- * frequency. True convolution, with the origin in the middle, floor(n / 2) of each dimension:
+ * For sound the picture is a spectrogram: rows run from past to future, columns from low to high
+ * frequency. It is true convolution, with the origin in the middle, floor(n / 2) of each dimension:
  *
  *   y[r][c] = sum over i, j of x[r - i + floor(rows/2)][c - j + floor(columns/2)] m[i][j]
  *
- * So row 0 of the mask weighs what is floor(rows/2) rows later; the same holds for columns. The
- * response to an impulse is the mask as written. Textbook kernels slide the mask unflipped: the
- * same with the mask rotated by 180 degrees.
+ * So row 0 of the mask weighs the picture's row that is floor(rows/2) later, and likewise for
+ * columns. The response to an impulse is the mask as it is written. Textbook kernels slide the mask
+ * unflipped, which is this with the mask rotated by 180 degrees.
  *
  * Coefficients are linear. Immutable. Threads: created on one, then read by many.
  */
@@ -19,17 +19,17 @@
 #include <stdio.h>
 
 enum {
-    MASK2D_TAPS_MOST = 16384, /* 64 KB of coefficients: what a GPU's constant memory holds */
+    MASK2D_TAPS_MOST = 16384, /* 64 KB of coefficients, which fit a GPU's constant memory */
 };
 
 struct mask2d {
-    char *name; /* what the user called it */
+    char *name; /* the user's name for it */
     size_t rows;
     size_t columns;
     float *taps;       /* row after row */
-    bool is_separable; /* to float accuracy: taps[i][j] = down[i] across[j] */
-    float *down;       /* `rows` of them; NULL: not separable */
-    float *across;     /* `columns` of them, or NULL */
+    bool is_separable; /* taps[i][j] = down[i] across[j], to float accuracy */
+    float *down;       /* `rows` values; NULL: not separable */
+    float *across;     /* `columns` values; NULL: not separable */
 };
 
 /* Errors: no coefficient, or more than MASK2D_TAPS_MOST. */
@@ -40,40 +40,44 @@ MUST_CHECK enum status mask2d_create(const char *name, size_t rows, size_t colum
                                      const float *taps, struct mask2d **mask);
 void mask2d_destroy(struct mask2d *mask);
 
-/* Read NAME.mask2d: text of a row a line, numbers separated by blanks, commas or semicolons, `#`
- * begins a comment. Errors, with the file and the line: no such file, not text, not a number, rows
- * of different lengths, NaN or infinity, too many coefficients. */
+/* Reads NAME.mask2d: text with a row a line. Numbers are separated by blanks, commas or semicolons;
+ * `#` begins a comment. Errors, with the file and the line: no such file, not text, not a number,
+ * rows of different lengths, NaN or infinity, too many coefficients. */
 MUST_CHECK enum status mask2d_load(const char *file, struct mask2d **mask);
 
-/* Read such text from a stream; `file` is for messages. */
+/* Reads such text from a stream. `file` is its name for messages. */
 MUST_CHECK enum status mask2d_read(const char *file, FILE *stream, struct mask2d **mask);
 
-/* Write as text, with a comment about the origin. */
+/* Writes the mask as text, with a comment about the origin. */
 void mask2d_write(const struct mask2d *mask, FILE *stream);
 
-/* Whether a word names a two-dimensional mask: by its ending, or as a specification. */
+/* Whether a word names a two-dimensional mask, by its ending or as a specification. */
 bool mask2d_is_named(const char *word);
 
-/* Load a file or make a specification, whose options are removed from `spec` (split into words). */
+/* Loads a file or makes a specification. `spec` is split into words; options are removed from it.
+ */
 MUST_CHECK enum status mask2d_from_spec(char **spec, struct mask2d **mask);
 
-/* Specifications, gaussian2d:7x7,sigma=1.5: sizes are rows (time) x columns (frequency).
+/* ---- specifications, such as gaussian2d:7x7,sigma=1.5; sizes are rows (time) x columns
+ * (frequency) ----
  *
- * Whether `word` begins with the name of a kind. */
+ * Whether `word` begins with the name of a kind.
+ */
 bool mask2d_design_is_spec(const char *word);
 
-/* An example of each kind and the keys of its own; NULL past the last. */
+/* An example of each kind. *keys: the options of the kind. NULL: no more kinds. */
 const char *mask2d_design_made_at(size_t index, const char **keys);
 
-/* Harmonic/percussive separation by medians, median2d:17x31,part=percussive. It has no
- * coefficients:
- * --spectral takes it in the place of a mask. H is the median of each bin over `rows` of time, P
- * that of each row over `columns` of frequency. A part's share is a soft mask, a^power / (a^power +
- * b^power), with a = H, b = margin P for what is harmonic, a = P, b = margin H for what is
- * percussive; the residual is the rest. Where both are 0 the parts get a half each, if margin is 1,
- * else nothing. D. FitzGerald, "Harmonic/percussive separation using median filtering", 2010; the
- * margin is of J. Driedger, M. Mueller and S. Disch, "Extending harmonic-percussive separation of
- * audio signals", 2014. */
+/* Harmonic/percussive separation by medians, such as median2d:17x31,part=percussive. It has no
+ * coefficients; --spectral takes it in place of a mask.
+ *
+ * H is the median of each bin over `rows` of time, P the median of each row over `columns` of
+ * frequency. A part's share is a soft mask, a^power / (a^power + b^power). The harmonic part has a
+ * = H and b = margin P, the percussive part a = P and b = margin H. The residual is the rest. If
+ * both a and b are 0, each part gets one half if margin is 1, otherwise nothing. D. FitzGerald,
+ * "Harmonic/percussive separation using median filtering", 2010. The margin is from J. Driedger, M.
+ * Mueller and S. Disch, "Extending harmonic-percussive separation of audio signals", 2014.
+ */
 enum separation_part { SEPARATION_HARMONIC, SEPARATION_PERCUSSIVE, SEPARATION_RESIDUAL };
 
 struct separation {
@@ -85,7 +89,7 @@ struct separation {
 
 enum { SEPARATION_EXTENT_MOST = 511 };
 
-/* In the order of enum separation_part; ends with NULL. */
+/* in the order of enum separation_part; NULL-terminated */
 extern const char *const separation_part_names[];
 
 bool separation_is_spec(const char *word);

@@ -19,7 +19,8 @@ static size_t digits_at(const char *text)
     return strspn(text, "0123456789");
 }
 
-/* The bytes of a no-break, narrow no-break or thin space; 0: none. */
+/* Length of a no-break, narrow no-break or thin space at the start of the text; 0: there is none.
+ */
 static size_t wide_blank(const char *text, bool after_ascii)
 {
     static const char *const blanks[] = {"\xC2\xA0", "\xE2\x80\xAF", "\xE2\x80\x89"};
@@ -56,8 +57,8 @@ bool eq_number_take(char **rest, const char *word)
     return true;
 }
 
-/* Whether the text before `end`, behind which something was read, ends with a word or unit in just
- * this spelling, blanks aside. */
+/* Whether the text before `end` ends with the word or unit in exactly this spelling, apart from
+ * blanks. */
 static bool is_exact(const char *end, const char *word)
 {
     for (size_t left = strlen(word); left > 0;) {
@@ -69,7 +70,7 @@ static bool is_exact(const char *end, const char *word)
     return true;
 }
 
-/* Units may be torn ("100H z"), as Room EQ Wizard does to keep its columns. */
+/* Skips a unit. It may be torn ("100H z"), as Room EQ Wizard does to keep its columns. */
 static void skip_unit(char **rest, const char *unit)
 {
     char *at = *rest;
@@ -82,7 +83,8 @@ static void skip_unit(char **rest, const char *unit)
         *rest = at;
 }
 
-/* The characters of a number, and the text after them; NULL: there are none, or too many. */
+/* Copies the characters of a number and returns the text after them. NULL: there are none, or too
+ * many. */
 static char *number_at(char *rest, char number[EQ_NUMBER_MOST + 1])
 {
     rest += strspn(rest, " \t");
@@ -96,7 +98,7 @@ static char *number_at(char *rest, char number[EQ_NUMBER_MOST + 1])
     return rest + length;
 }
 
-/* With any one separator as its decimal mark. */
+/* Parses a number whose decimal mark is a point or a comma. */
 static bool parse(char *number, double *value)
 {
     char *mark = strchr(number, ',');
@@ -105,7 +107,7 @@ static bool parse(char *number, double *value)
     return decimal_parse(number, value) && isfinite(*value);
 }
 
-/* Whether `length` characters are digits in groups: 1,155,000. */
+/* Whether `length` characters are digits in groups of three: 1,155,000. */
 static bool is_grouped(const char *number, size_t length, char separator)
 {
     size_t at = digits_at(number);
@@ -150,9 +152,10 @@ static double hertz_elsewhere(const char *number)
     return is_in_thousands ? round(value * 1000) : value;
 }
 
-/* A frequency in Hz. As Equalizer APO does, one separator before exactly three last digits is taken
- * as one between thousands, unless the digits before it are 0 or more than three; then, or where
- * Equalizer APO reads another frequency, `grouped` holds the number as it is written. */
+/* Reads a frequency in Hz. As in Equalizer APO, a separator before exactly three last digits counts
+ * as one between thousands, unless the digits before it are 0 or more than three. `grouped` gets
+ * the number as it is written if there is such a separator, or if Equalizer APO reads another
+ * frequency. Otherwise it is "". */
 static bool read_hertz(char **rest, double *value, char grouped[EQ_NUMBER_MOST + 1])
 {
     char number[EQ_NUMBER_MOST + 1];
@@ -187,14 +190,15 @@ enum width {
     WIDTH_NONE,
     WIDTH_Q,
     WIDTH_OCTAVES,
-    WIDTH_SIXTIETHS, /* Behringer's, as REW models it: 60 are sqrt(2) times the frequency, in Hz */
-    WIDTH_SLOPE,     /* dB per octave */
+    /* Behringer's unit, as REW models it: 60 are sqrt(2) times the frequency, in Hz */
+    WIDTH_SIXTIETHS,
+    WIDTH_SLOPE, /* dB per octave */
 };
 
 enum {
     CORNER = 1,   /* of shelves: Fc is the start of the slope, not its middle */
-    FOREIGN = 2,  /* Equalizer APO does not have it */
-    LINKWITZ = 4, /* a Linkwitz transform, of no other kind */
+    FOREIGN = 2,  /* Equalizer APO does not have the kind */
+    LINKWITZ = 4, /* a Linkwitz transform, which is of no other kind */
 };
 struct eq_kind {
     const char *name;
@@ -230,10 +234,10 @@ static const struct eq_kind kinds[] = {
 
 struct eq_values {
     bool has_frequency, is_gain_known;
-    enum width decided_by; /* the key that the width is of, even if it is 0 */
+    enum width decided_by; /* the key that set the width, even if it is 0 */
     double frequency, gain, width;
     enum width width_is;
-    double wanted_frequency, wanted_q; /* of a Linkwitz transform */
+    double wanted_frequency, wanted_q; /* parameters of a Linkwitz transform */
 };
 
 static bool is_shelf(const struct eq_kind *kind)
@@ -253,15 +257,15 @@ static bool is_blank(char c)
 
 /* ---- width ---- */
 
-/* The middle of the slope of a shelf from its start, as in Behringer's DCX2496 and Equalizer APO.
- */
+/* The frequency of the middle of a shelf's slope, computed from its start, as in Behringer's
+ * DCX2496 and Equalizer APO. */
 static double shelf_middle(const struct eq_kind *kind, const struct eq_values *values, double slope)
 {
     double factor = pow(10, fabs(values->gain) / 80 / slope);
     return kind->kind == BIQUAD_LOW_SHELF ? values->frequency * factor : values->frequency / factor;
 }
 
-/* The Q of a shelf; sets its frequency to the middle of the slope. */
+/* The Q of a shelf. Also sets its frequency to the middle of the slope. */
 static double shelf_q(const struct eq_kind *kind, struct eq_values *values)
 {
     double a = pow(10, values->gain / 40), q = values->width;
@@ -290,7 +294,7 @@ static double width_to_q(const struct eq_kind *kind, struct eq_values *values, d
 
 /* ---- text ---- */
 
-/* Behind the text before `end`, Equalizer APO wants a word in this spelling. */
+/* Notes that Equalizer APO expects a word in this spelling before `end`. */
 static void mind(struct eq_filter *filter, const char *end, const char *word)
 {
     if (!filter->foreign && !is_exact(end, word))
@@ -305,9 +309,9 @@ static bool take(struct eq_filter *filter, char **text, const char *word)
     return is_there;
 }
 
-/* The length of a kind's name at the start of the text; 0: another one. REW sets blanks in names
- * ("LP Q", "All pass"); a number behind such a Q is its value. Behind a shelf's name may be its
- * slope (LS 6dB, LS6dB). */
+/* The length of a kind's name at the start of the text; 0: it is another kind. REW writes blanks in
+ * names ("LP Q", "All pass"). A number after such a Q is the value of Q. A slope may follow a
+ * shelf's name (LS 6dB, LS6dB). */
 static size_t kind_at(const struct eq_kind *kind, const char *text)
 {
     const char *at = text;
@@ -347,7 +351,7 @@ static enum status parse_kind(const struct mask_config *config, char **text,
     return STATUS_OK;
 }
 
-/* A width of 0 is none, as in Equalizer APO. */
+/* Reads a width. A width of 0 counts as none, as in Equalizer APO. */
 static bool parse_width(char **text, const char *unit, enum width width, struct eq_values *values)
 {
     bool ok = eq_number_read(text, unit, &values->width);
@@ -355,9 +359,9 @@ static bool parse_width(char **text, const char *unit, enum width width, struct 
     return ok;
 }
 
-/* Equalizer APO looks for each key by itself, in any order: a slope comes before a bandwidth, a
- * bandwidth before Q, and of one key that is repeated the first counts. Shelves have no bandwidth.
- */
+/* Equalizer APO looks for each key by itself, in any order. A slope has precedence over a
+ * bandwidth, a bandwidth over Q. If a key is repeated, the first one counts. Shelves have no
+ * bandwidth. */
 static void keep_width(const struct eq_kind *kind, struct eq_values *values,
                        const struct eq_values *read, enum width by)
 {
@@ -375,7 +379,7 @@ static void keep_first(double *value, bool *is_known, double read)
     *is_known = true;
 }
 
-/* BW Oct 0.5, BW Oct 1/2, BW/60 30 */
+/* Reads a bandwidth, as in BW Oct 0.5, BW Oct 1/2 or BW/60 30. */
 static bool parse_bandwidth(char **text, struct eq_values *values, struct eq_filter *filter)
 {
     double divisor;
@@ -396,7 +400,8 @@ static bool parse_bandwidth(char **text, struct eq_values *values, struct eq_fil
     return parse_width(text, NULL, WIDTH_SIXTIETHS, values);
 }
 
-/* False: no number after the word. *is_known: it is a word. */
+/* Reads a word and its value. False: no number follows the word. *is_known: whether the word is
+ * known. */
 static bool parse_value(char **text, const struct eq_kind *kind, struct eq_values *values,
                         struct eq_filter *filter, bool *is_known)
 {
@@ -435,7 +440,7 @@ static bool parse_value(char **text, const struct eq_kind *kind, struct eq_value
     return true;
 }
 
-/* REW adds what to set on the device: Fc 129.1Hz ( 125 +2 ). */
+/* Skips the values that REW adds for setting the device: Fc 129.1Hz ( 125 +2 ). */
 static char *skip_parentheses(char *text)
 {
     char *word = text + strspn(text, " \t"), *end = *word == '(' ? strchr(word, ')') : NULL;
@@ -455,7 +460,7 @@ static enum status parse_values(const struct mask_config *config, const struct e
     while (ok) {
         text = skip_parentheses(text);
         char *word = text + strspn(text, " \t");
-        if (!*word || eq_number_take(&word, "T60")) /* the target of a modal filter of REW */
+        if (!*word || eq_number_take(&word, "T60")) /* the target of REW's modal filters */
             return STATUS_OK;
         ok = parse_value(&text, kind, values, filter, &is_known);
         if (!is_known)
@@ -534,7 +539,8 @@ static enum status make_biquad(const struct mask_config *config, char *text, dou
     return STATUS_OK;
 }
 
-/* Equalizer APO's coefficients end where not just one blank is before the next. */
+/* Whether exactly one blank is before each coefficient. Equalizer APO reads no further than that.
+ */
 static bool is_spaced_as_its_own(const char *text)
 {
     for (; *text; text += strcspn(text, " \t")) {
@@ -546,7 +552,7 @@ static bool is_spaced_as_its_own(const char *text)
     return true;
 }
 
-/* The numerator's coefficients, then those of the denominator. */
+/* Reads the numerator's coefficients, then the denominator's. */
 static enum status parse_coefficients(const struct mask_config *config, char *text, size_t count,
                                       double *coefficients)
 {

@@ -1,8 +1,10 @@
 /* Configurations of the decoders ambix_binaural and ambix_decoder: a matrix from ambisonic channels
- * (ACN, SN3D) to loudspeakers, and with #HRTF lines the responses from these to two ears.
+ * (ACN, SN3D) to loudspeakers. With #HRTF lines also the responses from the loudspeakers to two
+ * ears.
  *
- * Settings hold for the matrices after them. Unlike the plugins, which replace what they do not
- * know by the default, an unknown setting is refused. */
+ * Settings hold for the matrices after them. Unknown settings are refused; the plugins use the
+ * default for them.
+ */
 #include "base/plural.h"
 #include "import/mask_config.h"
 #include "import/mask_matrix.h"
@@ -21,7 +23,7 @@ enum ambix_sequence { SEQUENCE_ACN, SEQUENCE_FUMA, SEQUENCE_SID };
 
 struct ambix_row {
     size_t line, count;
-    double gains[MATRIX_CHANNELS_MOST]; /* by ACN */
+    double gains[MATRIX_CHANNELS_MOST]; /* gain of each ambisonic channel, by ACN */
 };
 
 struct ambix_hrtf {
@@ -42,7 +44,7 @@ struct ambix {
     struct ambix_hrtf hrtfs[MATRIX_CHANNELS_MOST];
 };
 
-/* ---- spherical harmonics: channel `acn` is of degree l and order m, acn = l l + l + m ---- */
+/* ---- spherical harmonics: channel `acn` has degree l and order m, acn = l l + l + m ---- */
 
 struct harmonic {
     int degree, order;
@@ -56,8 +58,8 @@ static struct harmonic harmonic_of(size_t acn)
     return (struct harmonic){degree, (int)acn - degree * (degree + 1)};
 }
 
-/* The place of a harmonic among those of its degree, outwards from 0 (FuMa: R S T U V) or inwards
- * (SID, and FuMa's X Y Z), cosine before sine. */
+/* The place of a harmonic among those of its degree. They are ordered outwards from m = 0 (FuMa: R
+ * S T U V) or inwards (SID, and FuMa's X Y Z), cosine before sine. */
 static size_t place_in(enum ambix_sequence sequence, size_t acn)
 {
     struct harmonic h = harmonic_of(acn);
@@ -69,7 +71,7 @@ static size_t place_in(enum ambix_sequence sequence, size_t acn)
     return first + 2 * m - (h.order > 0);
 }
 
-/* What FuMa multiplies a channel of SN3D by (MaxN, and W by its root of one half). */
+/* The factor from SN3D to FuMa for a channel (MaxN, and the root of one half for W). */
 static double fuma_factor(struct harmonic h)
 {
     static const double factors[FUMA_DEGREE_MOST + 1][FUMA_DEGREE_MOST + 1] = {
@@ -88,7 +90,8 @@ static double scale_of(const struct ambix *reading, struct harmonic h)
     return reading->scale == SCALE_N3D ? sqrt(2 * h.degree + 1) : 1;
 }
 
-/* Mirror images (M. Chapman, "Symmetries of Spherical Harmonics", 2009). */
+/* The sign of a harmonic in a mirror image (M. Chapman, "Symmetries of Spherical Harmonics", 2009).
+ */
 static int sign_of(const struct ambix *reading, struct harmonic h)
 {
     bool odd = h.order % 2 != 0, sine = h.order < 0;
@@ -106,7 +109,7 @@ static enum status parse_number(struct ambix *reading, const char *text, void *t
     double *value = to;
     if (!mask_config_number(text, value))
         return refuse(reading, "a gain must be a number, not '%.40s'", text);
-    if (*value == 0) /* to the plugins, none */
+    if (*value == 0) /* the plugins take 0 as no gain given */
         *value = 1;
     return STATUS_OK;
 }
@@ -149,7 +152,8 @@ static enum status parse_sequence(struct ambix *reading, const char *text, void 
 
 static const struct ambix_setting {
     const char *name;
-    enum status (*parse)(struct ambix *reading, const char *text, void *to); /* NULL: ignored */
+    /* NULL: the setting is ignored */
+    enum status (*parse)(struct ambix *reading, const char *text, void *to);
     size_t offset;
 } settings[] = {
     {"/debug_msg", NULL, 0},
@@ -176,7 +180,7 @@ static enum status parse_setting(struct ambix *reading, char *line)
 
 /* ---- responses: name [gain [delay in ms [exchange the ears]]] ---- */
 
-/* Names may have blanks: they end with their suffix. NULL: there is none. */
+/* The end of a file name, which may have blanks and ends with its suffix. NULL: there is none. */
 static char *end_of_name(char *line)
 {
     static const char *const endings[] = {".wav", ".aiff"};
@@ -224,7 +228,7 @@ static enum status parse_hrtf(struct ambix *reading, char *line)
     return STATUS_OK;
 }
 
-/* ---- the matrix: a row for each loudspeaker ---- */
+/* ---- the matrix, which has a row for each loudspeaker ---- */
 
 static enum status parse_gains(struct ambix *reading, char *line, struct ambix_row *row)
 {
@@ -261,7 +265,7 @@ static enum status parse_row(struct ambix *reading, char *line)
     return STATUS_OK;
 }
 
-/* ---- sections, each to the next # ---- */
+/* ---- sections; each ends at the next # ---- */
 
 static enum status ignore(struct ambix *reading, char *line)
 {

@@ -1,5 +1,5 @@
 /* Configurations of BruteFIR: its coeff, input, output and filter blocks. Settings of devices,
- * processes and speed do not change the sound and are ignored; fractional delays, the equaliser
+ * processes and speed do not change the sound and are ignored. Fractional delays, the equaliser
  * module and the like are refused. Names point into the text, which the tokeniser changes. */
 #include "import/mask_matrix.h"
 
@@ -11,12 +11,13 @@
 enum { NAMES_MOST = 128, FILTERS_MOST = 256, BLOCK_DEPTH_MOST = 8 };
 #define refuse(of, ...) mask_config_refuse((of)->config, __VA_ARGS__)
 
+/* A link to a channel or filter. */
 struct brutefir_link {
-    char *name; /* of a channel or filter */
+    char *name; /* name of a channel or filter */
     size_t line;
     double gain;
-    bool is_index;                  /* the name, if it is a number */
-    struct brutefir_filter *filter; /* resolved from the name */
+    bool is_index;                  /* `name` is an index */
+    struct brutefir_filter *filter; /* the filter that `name` means */
 };
 
 struct brutefir_links {
@@ -27,20 +28,20 @@ struct brutefir_links {
 struct brutefir_coeff {
     char *name, *file; /* file NULL: not given */
     size_t line;
-    char *format; /* as BruteFIR calls it */
+    char *format; /* BruteFIR's name of the sample format */
     double gain;
-    uint64_t skip, blocks; /* blocks 0: all */
+    uint64_t skip, blocks; /* skip: bytes of the file before its taps; blocks: 0: all */
 };
 
 struct brutefir_channel {
     char *name;
-    size_t device; /* channel of the sound */
+    size_t device; /* number of the sound's channel */
     uint64_t delay;
     bool is_muted;
 };
 
 struct brutefir_channels {
-    size_t count, devices; /* devices: channels of the sound */
+    size_t count, devices; /* devices: number of the sound's channels */
     struct brutefir_channel at[NAMES_MOST];
 };
 
@@ -49,15 +50,15 @@ struct brutefir_filter {
     size_t line;
     char *coeff; /* NULL: not given */
     bool has_coeff_index;
-    uint64_t delay; /* blocks */
+    uint64_t delay; /* in blocks */
     struct brutefir_links from_inputs, from_filters, to_outputs, to_filters;
     enum { FILTER_NEW, FILTER_ENTERED, FILTER_DONE } state;
-    struct mask_matrix *response; /* one output */
+    struct mask_matrix *response; /* the filter's response, a matrix with one output */
 };
 
 struct brutefir {
     struct mask_config *config;
-    uint64_t block, blocks; /* frames of a block, 0: not given; blocks of a filter */
+    uint64_t block, blocks; /* block: frames, 0: not given; blocks: blocks of a filter */
     struct brutefir_channels inputs, outputs;
     size_t coeff_count, filter_count;
     struct brutefir_coeff coeffs[FILTERS_MOST];
@@ -65,12 +66,12 @@ struct brutefir {
 };
 
 struct tokens {
-    struct mask_config *config; /* its line is kept up to date */
+    struct mask_config *config; /* its `line` follows the tokens */
     char *at;
-    char held; /* the character at `at` that a terminator replaced; 0: none */
+    char held; /* the character at `at`, where a terminator was written; 0: none was */
     struct {
         enum { TOKEN_END, TOKEN_STRING, TOKEN_WORD, TOKEN_SIGN } kind;
-        char *text; /* of a word or string */
+        char *text; /* text of a word or string */
         char sign;
     } now;
 };
@@ -94,8 +95,8 @@ static enum status read_string(struct tokens *tokens)
     return STATUS_OK;
 }
 
-/* Skips blanks and comments. Returns the next character, which a terminator may have replaced in
- * the text. */
+/* Skips blanks and comments. Returns the next character, even if the text has a terminator in its
+ * place. */
 static char skip_blanks(struct tokens *tokens)
 {
     for (;; tokens->at++) {
@@ -174,7 +175,7 @@ static enum status take_count(struct tokens *tokens, const char *what, uint64_t 
     return STATUS_OK;
 }
 
-/* Up to the semicolon. Refused are logic modules, but for a CLI without script. */
+/* Skips a setting up to its semicolon. Refuses logic modules, except a CLI without script. */
 static enum status skip_setting(struct tokens *tokens, bool are_modules)
 {
     for (int depth = 0; (depth > 0 || !at_sign(tokens, ';'));) {
@@ -196,8 +197,8 @@ static enum status skip_setting(struct tokens *tokens, bool are_modules)
 
 /* ---- the network of filters ---- */
 
-/* BruteFIR's names of formats that other programs use for another format; those of version 1.0m on,
- * which has S24_4LE in the low bits, as ALSA has it. */
+/* BruteFIR's names of formats that other programs give to other formats. They are those from
+ * version 1.0m on, where S24_4LE is in the low bits, as in ALSA. */
 static const struct raw_format *format_named(const char *name)
 {
     static const struct {
@@ -213,7 +214,7 @@ static const struct raw_format *format_named(const char *name)
     return raw_format_named(name);
 }
 
-/* The item, whose first member is its name, of a name or an index; NULL: none. */
+/* Finds an item by name or index. Each item begins with its name. NULL: there is none. */
 static void *find(void *items, size_t count, size_t size, const char *name, bool is_index)
 {
     uint64_t number;
@@ -247,7 +248,8 @@ static enum status load_coeff(struct brutefir *brutefir, const struct brutefir_c
     return STATUS_OK;
 }
 
-/* BruteFIR's filters are no longer than their length, of which a delay in blocks is a part. */
+/* The taps that a filter uses. BruteFIR limits a filter to its length, which includes a delay in
+ * blocks. */
 static size_t taps_of(const struct brutefir *brutefir, const struct brutefir_filter *filter,
                       const struct brutefir_coeff *coeff, size_t taps)
 {
@@ -314,7 +316,8 @@ static bool names(const struct brutefir_links *links, const struct brutefir_filt
     return false;
 }
 
-/* A link may be stated at either end or at both; it counts once. */
+/* Adds the filters that feed this one. A link may be stated at either end or at both. It counts
+ * once. */
 static enum status add_filters(struct brutefir *brutefir, struct brutefir_filter *filter,
                                size_t depth)
 {
@@ -333,7 +336,7 @@ static enum status add_filters(struct brutefir *brutefir, struct brutefir_filter
     return STATUS_OK;
 }
 
-/* The response of a filter, from those of the filters that feed it. */
+/* Computes a filter's response from the responses of the filters that feed it. */
 static enum status solve(struct brutefir *brutefir, struct brutefir_filter *filter, size_t depth)
 {
     brutefir->config->line = filter->line;
@@ -409,7 +412,7 @@ static enum status make_mask(struct brutefir *brutefir, struct mask **mask)
 
 /* ---- the configuration ---- */
 
-/* NAME[/ATTENUATION][/MULTIPLIER], ...; an unquoted number is an index, not a name. */
+/* Parses NAME[/ATTENUATION][/MULTIPLIER], ... A number without quotes is an index, not a name. */
 static enum status parse_links(struct tokens *tokens, bool may_scale, struct brutefir_links *links)
 {
     do {
@@ -440,7 +443,7 @@ static enum status parse_links(struct tokens *tokens, bool may_scale, struct bru
 struct brutefir_field {
     const char *name;
     enum { IGNORED, TEXT, COUNT, BLOCKS, DB, LINKS, NAMES } kind;
-    size_t offset; /* in the struct that it sets */
+    size_t offset; /* offset in the struct that the field sets */
 };
 
 #define COEFF(name) offsetof(struct brutefir_coeff, name)
@@ -511,17 +514,17 @@ static enum status parse_filter_field(struct tokens *tokens, void *context, cons
     return parse_known(tokens, filter_fields, "filter", field, filter);
 }
 
-/* Channels that one input or output block adds to the previous ones. */
+/* Channels that one input or output block adds to those of earlier blocks. */
 struct channel_block {
     struct brutefir_channels *channels;
     size_t first;
     size_t used; /* channels of the device; 0: not given */
     bool is_mapped;
-    size_t chosen_count; /* of them, where they are listed; 0: they are not */
+    size_t chosen_count; /* number of channels that are listed; 0: there is no list */
     uint64_t chosen[NAMES_MOST];
 };
 
-/* delay:, mute: or mapping:, a value for each channel of the block. */
+/* Parses delay:, mute: or mapping:, which have a value for each channel of the block. */
 static enum status parse_values(struct tokens *tokens, struct channel_block *block,
                                 const char *field)
 {
@@ -549,7 +552,8 @@ static enum status parse_values(struct tokens *tokens, struct channel_block *blo
     }
 }
 
-/* OPEN[/USED, USED, ...]: the number of channels of the device, and which of them are used. */
+/* Parses OPEN[/USED, USED, ...]: the number of the device's channels, and which of them are used.
+ */
 static enum status parse_used(struct tokens *tokens, struct channel_block *block)
 {
     uint64_t open = 0, value = 0;
@@ -575,7 +579,8 @@ static enum status parse_used(struct tokens *tokens, struct channel_block *block
     return STATUS_OK;
 }
 
-/* The place among the used channels, in the device's order, of the one that is listed at `at`. */
+/* The place of the channel that is listed at `at`, among the used channels in the device's order.
+ */
 static size_t place_of(const struct channel_block *block, size_t at)
 {
     size_t place = 0;
@@ -634,7 +639,7 @@ static enum status parse_channel_field(struct tokens *tokens, void *context, con
     return parse_known(tokens, ignored, "channel", field, context);
 }
 
-/* { FIELD: ...; ... }; */
+/* Parses { FIELD: ...; ... }; */
 static enum status parse_fields(struct tokens *tokens, void *context,
                                 enum status (*parse)(struct tokens *, void *, const char *))
 {
@@ -756,7 +761,7 @@ static enum status parse_blocks(struct brutefir *brutefir)
     return STATUS_OK;
 }
 
-/* A line begins as a block does: coeff "name" { or filter 3 { */
+/* Whether a line begins a block, as coeff "name" { or filter 3 { do. */
 static bool is_brutefir(const struct mask_config *config)
 {
     static const char *const fields[] = {"coeff", "filter", "input", "output"};

@@ -1,7 +1,8 @@
 /* Configurations of CamillaDSP, versions 0.6 to 4: the pipeline of filters, mixers and processors.
  *
- * All that is linear and does not follow a control is supported; the rest is refused, unless it is
- * bypassed or unused. */
+ * All steps are supported that are linear and do not follow a control. Other steps are refused,
+ * unless they are bypassed or unused.
+ */
 #include "import/mask_camilladsp.h"
 
 #include "base/plural.h"
@@ -42,7 +43,7 @@ yaml_node_t *camilladsp_get(struct camilladsp *dsp, const yaml_node_t *mapping, 
     return NULL;
 }
 
-/* Ask for keys that do not matter to a mask; the last is NULL. */
+/* Marks keys as known that do not matter to a mask. The list ends with NULL. */
 static void know(struct camilladsp *dsp, const yaml_node_t *mapping, const char *const *keys)
 {
     for (; *keys; keys++)
@@ -204,26 +205,27 @@ enum status camilladsp_expand(struct camilladsp *dsp, const char *from, char *na
 
 /* ---- merge keys ----
  *
- * They are `<<: *name`, or a list of those.
+ * A merge key is `<<: *name`, or `<<:` with a list of these.
  *
- * The pairs of what is merged are copied into the mapping before anything is read, unless it has
- * their keys; of a list the first counts. Each copied key is a node of its own, since whether a key
- * is known depends on where it stands. */
+ * Before anything is read, the merged pairs are copied into the mapping, unless it has their keys.
+ * In a list, the first one counts. Each copied key is a node of its own, since whether a key is
+ * known depends on the mapping.
+ */
 
 enum {
     WORK_MOST = 1 << 20, /* keys compared */
-    DEPTH_MOST = 64,     /* of mappings that merge those after them */
+    DEPTH_MOST = 64,     /* nested mappings that merge others */
 };
 
 enum merge_state { MERGE_NEW, MERGE_OPEN, MERGE_DONE };
 
 struct merging {
     struct camilladsp *dsp;
-    unsigned char *states; /* enum merge_state, by the number of the node */
+    unsigned char *states; /* [node number] enum merge_state */
     size_t work, depth;
 };
 
-/* Valid until a node is added. */
+/* The node with this number. Valid until a node is added. */
 static yaml_node_t *node_at(struct merging *merging, int index)
 {
     return yaml_document_get_node(&merging->dsp->document, index);
@@ -245,7 +247,7 @@ static bool has_key(struct merging *merging, int mapping, const char *key)
     return false;
 }
 
-/* A key of the same text and line; 0: no memory. */
+/* Copies a key, with its text and line. 0: no memory. */
 static int copy_key(struct merging *merging, int key)
 {
     yaml_node_t *old = node_at(merging, key);
@@ -291,7 +293,7 @@ static enum status merge_value(struct merging *merging, int to, int value)
     return copy_pairs(merging, to, value);
 }
 
-/* Take the merge key out of a mapping. Returns its value; 0: there is none. */
+/* Removes the merge key from a mapping. Returns its value; 0: there is none. */
 static int take_merge_key(struct merging *merging, int mapping)
 {
     yaml_node_t *node = node_at(merging, mapping);
@@ -432,7 +434,7 @@ static enum status mix(struct camilladsp *dsp, const yaml_node_t *mixer, const c
     return status;
 }
 
-/* channel: 0, channels: [0, 1], or neither: all. */
+/* Reads `channel: 0` or `channels: [0, 1]`. Without either, all channels are selected. */
 static enum status select_channels(struct camilladsp *dsp, const yaml_node_t *step)
 {
     size_t count = mask_matrix_outputs(dsp->config->matrix);
@@ -458,7 +460,7 @@ static enum status select_channels(struct camilladsp *dsp, const yaml_node_t *st
     return STATUS_OK;
 }
 
-/* How often a mapping has a key; CamillaDSP takes none twice. */
+/* Counts how often a mapping has a key. CamillaDSP accepts no key twice. */
 static size_t count_key(struct camilladsp *dsp, const yaml_node_t *mapping, const char *key)
 {
     size_t count = 0;
@@ -470,7 +472,7 @@ static size_t count_key(struct camilladsp *dsp, const yaml_node_t *mapping, cons
     return count;
 }
 
-/* What a step names: NAME, in the section of that key; `what` it is. */
+/* Finds what a step names: the entry NAME of the section. `what`: its kind, for messages. */
 static enum status find_named(struct camilladsp *dsp, const yaml_node_t *name, const char *section,
                               const char *what, struct camilladsp_named *named)
 {
@@ -615,7 +617,7 @@ static enum status parse_devices(struct camilladsp *dsp, const yaml_node_t *root
     return STATUS_OK;
 }
 
-/* CamillaDSP does not start with others. */
+/* Refuses playback settings with which CamillaDSP would not start. */
 static enum status check_playback(struct camilladsp *dsp, const yaml_node_t *root)
 {
     uint64_t outputs = mask_matrix_outputs(dsp->config->matrix), channels = outputs;
@@ -630,7 +632,7 @@ static enum status check_playback(struct camilladsp *dsp, const yaml_node_t *roo
                                    (unsigned long long)channels, (unsigned long long)outputs);
 }
 
-/* A misspelt section would leave out all that is in it. */
+/* Refuses unknown sections. A misspelt section would leave out all its entries. */
 static enum status check_sections(struct camilladsp *dsp, const yaml_node_t *root)
 {
     static const char *const others[] = {"filters", "mixers", "processors", "title", NULL};
@@ -646,7 +648,7 @@ static enum status read_document(struct camilladsp *dsp, struct mask **mask)
                            sizeof *dsp->is_known);
     if (!dsp->is_known)
         return fail_memory("a mask");
-    dsp->config->second = "."; /* as CamillaDSP has it */
+    dsp->config->second = "."; /* CamillaDSP looks for files in the current folder */
     TRY(parse_devices(dsp, root));
     TRY(mask_matrix_create(dsp->config, dsp->channels, dsp->channels, &dsp->config->matrix));
     TRY(mask_matrix_connect(dsp->config->matrix));
@@ -674,7 +676,7 @@ static enum status read_camilladsp(struct mask_config *config, struct mask **mas
     } else {
         config->line = parser.problem_mark.line + 1;
         for (size_t at = 0; parser.error == YAML_READER_ERROR && at < parser.problem_offset; at++)
-            config->line += config->text[at] == '\n'; /* the reader knows the place in bytes */
+            config->line += config->text[at] == '\n'; /* the reader's position is in bytes */
         status = mask_config_refuse(config, "not YAML: %s",
                                     parser.problem ? parser.problem : "no memory");
     }
@@ -682,7 +684,7 @@ static enum status read_camilladsp(struct mask_config *config, struct mask **mas
     return status;
 }
 
-/* The first line from here that is neither empty nor a remark. */
+/* The first line from `line` on that is neither empty nor a remark. */
 static const char *skip_remarks(const char *line)
 {
     for (;;) {
@@ -694,7 +696,7 @@ static const char *skip_remarks(const char *line)
     }
 }
 
-/* Whether what follows the key of a section is a mapping or a list, in the line or below it. */
+/* Whether a mapping or a list follows the key of a section, in the same line or below it. */
 static bool holds_items(const char *after)
 {
     after += strspn(after, " \t");
@@ -706,8 +708,8 @@ static bool holds_items(const char *after)
     return strchr(" -", *below) && *below && !eqapo_is_command(below);
 }
 
-/* A section with something in it, and no command of Equalizer APO, of which the section's line is
- * a remark ("filters: my set"); names of filters are indented. */
+/* Whether the text has a section that is not empty, and no command of Equalizer APO. To that
+ * program, the section's line is a remark ("filters: my set"). Names of filters are indented. */
 static bool is_camilladsp(const struct mask_config *config)
 {
     static const char *const keys[] = {"pipeline:", "filters:", "mixers:", "devices:"};

@@ -1,4 +1,4 @@
-/* The filters of a CamillaDSP configuration, and its processor RACE; all that are linear become
+/* The filters of a CamillaDSP configuration, and its processor RACE. All linear filters become
  * taps. */
 #include "import/mask_camilladsp.h"
 
@@ -43,7 +43,7 @@ static enum status parse_name(struct camilladsp *dsp, const yaml_node_t *paramet
     return camilladsp_expand(dsp, text, name);
 }
 
-/* One number a line, of `most` lines after `skip`; 0: all. */
+/* Reads one number a line, after `skip` lines, at most `most` lines; 0: all. */
 static enum status read_lines(struct text_lines *lines, uint64_t skip, uint64_t most,
                               struct mask_values *taps)
 {
@@ -138,7 +138,8 @@ static enum status conv_wav(struct camilladsp *dsp, const yaml_node_t *parameter
 static enum status conv_values(struct camilladsp *dsp, const yaml_node_t *parameters)
 {
     struct mask_values taps = {0};
-    (void)camilladsp_get(dsp, parameters, "length"); /* of version 1: zeros after them */
+    /* key of version 1: zeros follow up to this length */
+    (void)camilladsp_get(dsp, parameters, "length");
     enum status status = camilladsp_numbers(dsp, parameters, "values", &taps);
     if (status == STATUS_OK && taps.count == 0)
         status = camilladsp_refuse(dsp, "a Conv filter has no values:");
@@ -158,7 +159,7 @@ static enum status parse_conv(struct camilladsp *dsp, const yaml_node_t *paramet
     if (type && strcmp(type, "Values") == 0)
         return conv_values(dsp, parameters);
     if (!parameters || (type && strcmp(type, "Dummy") == 0))
-        return (void)camilladsp_get(dsp, parameters, "length"), STATUS_OK; /* one tap of 1 */
+        return (void)camilladsp_get(dsp, parameters, "length"), STATUS_OK; /* a single tap of 1 */
     return camilladsp_refuse(dsp, "there is no Conv filter of the type %.40s",
                              type ? type : "(none)");
 }
@@ -220,7 +221,7 @@ static const struct biquad_type {
     {"AllpassFO", BIQUAD_ALLPASS_FIRST, WIDTH_NONE, false},
 };
 
-/* q:, or what the type has instead of it. */
+/* Reads the key q: or the key that the type has instead. */
 static enum status parse_width(struct camilladsp *dsp, const yaml_node_t *parameters,
                                enum camilladsp_width width, double frequency, double gain,
                                double *q)
@@ -333,7 +334,7 @@ static void add(struct combo *combo, struct biquad biquad)
     combo->biquads[combo->count++] = biquad;
 }
 
-/* Butterworth's poles; an odd order has a section of the first order. */
+/* Adds Butterworth's poles. An odd order has a section of the first order. */
 static void add_butterworth(struct combo *combo, bool is_highpass, size_t order, double frequency,
                             double rate)
 {
@@ -345,7 +346,7 @@ static void add_butterworth(struct combo *combo, bool is_highpass, size_t order,
                                frequency, 0, 1, rate));
 }
 
-/* Linkwitz-Riley is Butterworth of half the order, twice. */
+/* Reads a crossover. Linkwitz-Riley is a Butterworth filter of half the order, twice. */
 static enum status parse_crossover(struct camilladsp *dsp, const yaml_node_t *parameters,
                                    const char *type, struct combo *combo)
 {
@@ -400,8 +401,8 @@ static enum status parse_five_points(struct camilladsp *dsp, const yaml_node_t *
     return STATUS_OK;
 }
 
-/* Peaks in the middle of bands of equal octaves, computed in single precision as CamillaDSP does.
- */
+/* Adds peaks in the middle of bands of equal octaves, computed in single precision as in
+ * CamillaDSP. */
 static enum status add_bands(struct camilladsp *dsp, double lowest, double highest,
                              const struct mask_values *gains, struct combo *combo)
 {
@@ -473,8 +474,8 @@ static enum status parse_combo(struct camilladsp *dsp, const yaml_node_t *parame
 }
 
 enum {
-    SOUND_MM_PER_SECOND = 343000, /* CamillaDSP's */
-    COEFFICIENTS_MOST = 1024,     /* of a DiffEq */
+    SOUND_MM_PER_SECOND = 343000, /* the speed of sound, as in CamillaDSP */
+    COEFFICIENTS_MOST = 1024,     /* coefficients of a DiffEq */
 };
 
 static enum status apply_gain(struct camilladsp *dsp, double gain, uint64_t delay)
@@ -493,15 +494,16 @@ static enum status parse_gain(struct camilladsp *dsp, const yaml_node_t *paramet
 
 /* ---- delays ---- */
 
-/* A delay as CamillaDSP makes it, less some frames: whole frames and, with `subsample`, perhaps an
- * allpass filter. A unit of NULL is ms. */
+/* A delay as CamillaDSP makes it: whole frames and, with `subsample`, perhaps an allpass filter. A
+ * unit of NULL means ms. */
 struct camilladsp_delay {
     uint64_t frames;
     bool has_allpass;
     struct biquad allpass;
 };
 
-/* J.-P. Thiran's allpass filters, of the first order below 1.1 frames. */
+/* Splits a delay into frames and one of J.-P. Thiran's allpass filters, of the first order below
+ * 1.1 frames. */
 static void split_delay(double delay, struct camilladsp_delay *result)
 {
     *result = (struct camilladsp_delay){.has_allpass = delay >= 0.1};
@@ -523,7 +525,7 @@ static void split_delay(double delay, struct camilladsp_delay *result)
 
 static const struct {
     const char *name;
-    double a_second; /* 0: as many as frames */
+    double a_second; /* units in a second; 0: the unit is frames */
 } units[] = {{"ms", 1e3}, {"us", 1e6}, {"mm", SOUND_MM_PER_SECOND}, {"samples", 0}};
 
 static enum status to_frames(struct camilladsp *dsp, const char *unit, double delay, double *frames)
@@ -569,7 +571,7 @@ static enum status parse_delay(struct camilladsp *dsp, const yaml_node_t *parame
 
 /* ---- difference equations ---- */
 
-/* CamillaDSP takes the first of `a` for 1. */
+/* Applies a difference equation. CamillaDSP takes the first of `a` for 1. */
 static enum status apply_difference(struct camilladsp *dsp, const struct mask_values *b,
                                     const struct mask_values *a)
 {
@@ -607,7 +609,7 @@ static enum status parse_difference(struct camilladsp *dsp, const yaml_node_t *p
 static const struct {
     const char *type;
     enum status (*parse)(struct camilladsp *dsp, const yaml_node_t *parameters);
-    const char *flaw; /* if it cannot be parsed */
+    const char *flaw; /* why it cannot be parsed; NULL: it can */
     bool is_nonlinear;
 } types[] = {
     {"Conv", parse_conv, NULL, false},
@@ -655,11 +657,11 @@ enum status camilladsp_filter(struct camilladsp *dsp, const yaml_node_t *filter,
 /* Recursive ambiophonic crosstalk elimination.
  *
  * Each of two channels gets the other one, delayed, quieter and inverted: a' = a + G b', b' = b + G
- * a'. Their sum and their difference are filters of one channel each, 1 / (1 - G) and 1 / (1 + G).
+ * a'. So the sum of the channels is filtered by 1 / (1 - G), and their difference by 1 / (1 + G).
  */
 
 struct race {
-    struct camilladsp_delay delay; /* less the frame that the feedback takes */
+    struct camilladsp_delay delay; /* less one frame, which the feedback takes */
     double gain;
 };
 
@@ -679,7 +681,7 @@ static void race_run(const void *data, double *samples, size_t count)
     }
 }
 
-/* Replace channels a and b by their sum and difference, scaled. */
+/* Replaces channels a and b by their sum and difference, scaled. */
 static enum status mix_pair(struct mask_matrix *matrix, size_t a, size_t b, double scale)
 {
     size_t count = mask_matrix_outputs(matrix);

@@ -46,8 +46,8 @@ static bool is_allowed(const struct mask_config *config, const char *path)
     return is_inside(config->real_home, path) || is_inside(config->fence, path);
 }
 
-/* Whether `path` leaves the allowed folders through a symbolic link in one of them, rather than by
- * its words. */
+/* Whether `path` leaves the allowed folders by a symbolic link in one of them. (Leaving by ".." or
+ * an absolute path is another case.) */
 static bool leads_out(const struct mask_config *config, const char *path)
 {
     char start[PATH_MAX], real[PATH_MAX];
@@ -67,7 +67,7 @@ static bool leads_out(const struct mask_config *config, const char *path)
     return false;
 }
 
-/* Why `path`, which is `real`, may not be read; NULL: it may. */
+/* Why a path may not be read; NULL: it may. `real`: the path without symbolic links. */
 static const char *flaw_of(const struct mask_config *config, const char *path, const char *real)
 {
     if (is_allowed(config, real))
@@ -83,8 +83,8 @@ struct search {
     const struct mask_config *config;
     const char *name;
     char *path;       /* NULL: not found */
-    int reason;       /* errno, or: */
-    const char *flaw; /* it may not be read */
+    int reason;       /* errno of the last failure, unless `flaw` */
+    const char *flaw; /* why the file may not be read; NULL: it may */
 };
 
 static enum status look_in(struct search *search, const char *folder, const char *name)
@@ -102,7 +102,7 @@ static enum status look_in(struct search *search, const char *folder, const char
     return STATUS_OK;
 }
 
-/* JSON is read without its lines. */
+/* Prints a note on a found file. JSON is read without line numbers, so then the note has none. */
 static PRINTF_LIKE(2, 3) void note_found(const struct mask_config *config, const char *format, ...)
 {
     char text[1024], line[32] = "";
@@ -136,14 +136,14 @@ static const char *next_part(const char *path)
     return *path ? path : NULL;
 }
 
-/* What lies in a folder, "" or one beside the configuration, with as many of the last folders of a
- * path as there are. */
+/* Looks in a folder ("", or one beside the configuration) for a file by the longest possible end of
+ * the path. */
 static enum status look_beside(struct search *search, const char *folder, const char *path,
                                char **found)
 {
     for (const char *part = path; part && !search->path; part = next_part(part)) {
         size_t length = strcspn(part, "/");
-        if (strncmp(part, "..", length) == 0) /* or "." */
+        if (strncmp(part, "..", length) == 0) /* also skips "." */
             continue;
         free(*found);
         *found = NULL;
@@ -156,8 +156,8 @@ static enum status look_beside(struct search *search, const char *folder, const 
     return STATUS_OK;
 }
 
-/* The file that a path from another machine means: beside the configuration, or in one of the
- * folders where CamillaDSP, EasyEffects and others keep kernels. */
+/* Finds the file that a path of another machine means: beside the configuration, or in a folder
+ * where CamillaDSP, EasyEffects and others keep kernels. */
 static enum status find_beside(struct search *search)
 {
     static const char *const folders[] = {"", "coeffs/", "irs/", "../coeffs/", "../irs/"};
@@ -169,7 +169,8 @@ static enum status find_beside(struct search *search)
         return fail_memory("a mask");
     for (char *at = path; (at = strchr(at, '\\'));)
         *at = '/';
-    bool is_whole_new = strchr(search->name, '\\'); /* else it was looked for */
+    /* otherwise the whole name was looked for before */
+    bool is_whole_new = strchr(search->name, '\\');
     const char *rest = *path == '/' ? path + 1 : path;
     enum status status = STATUS_OK;
     size_t count = search->flaw ? 1 : sizeof folders / sizeof *folders;
@@ -184,7 +185,7 @@ static enum status find_beside(struct search *search)
     return status != STATUS_OK || beside.path ? status : refuse_name(search);
 }
 
-/* Whether the NAME in NAME=>PATH is `owner`, perhaps "", followed by `name`. */
+/* Whether the NAME in NAME=>PATH is `owner`, which may be "", followed by `name`. */
 static bool gives(const char *text, const char *path, const char *owner, const char *name)
 {
     size_t size = (size_t)(path - text) - strlen(MASK_FILE_GIVES), head = strlen(owner);
@@ -258,7 +259,7 @@ struct mask_config_file {
     struct mask *mask;
 };
 
-/* False: not text, too much of it, or it cannot be read. */
+/* Reads the configuration's text. False: it is not text, too long, or cannot be read. */
 static bool read_text(struct mask_config *config, FILE *stream)
 {
     size_t size = fread(config->text, 1, CONFIG_BYTES_MOST + 1, stream);
@@ -269,7 +270,7 @@ static bool read_text(struct mask_config *config, FILE *stream)
     config->text[size] = '\0';
     size_t mark = plain_text_mark(config->text);
     memmove(config->text, config->text + mark, size + 1 - mark);
-    bool is_old_mac = !strchr(config->text, '\n'); /* whose lines end with CR alone */
+    bool is_old_mac = !strchr(config->text, '\n'); /* lines end with CR alone */
     for (char *at = config->text; is_old_mac && (at = strchr(at, '\r'));) {
         *at++ = '\n';
         config->has_cr_ends |= *at != '\0';
@@ -278,7 +279,7 @@ static bool read_text(struct mask_config *config, FILE *stream)
     return true;
 }
 
-/* False: a folder is not there. */
+/* Finds `home` and the other folders. False: a folder is missing. */
 static enum status find_folders(struct mask_config *config, bool *found)
 {
     const char *file = config->file, *within = config->options->folder;
@@ -375,7 +376,7 @@ static enum status load_file(struct mask_config *config, struct mask_config_file
     options.raw = file->raw;
     options.is_named = true;
     const struct log_keeper before = log_keep_failure(&failure);
-    const char *where = log_prefix(NULL); /* the outer message has it */
+    const char *where = log_prefix(NULL); /* the outer message has the prefix */
     enum status status = mask_load_with(file->path, &options, &file->mask);
     log_prefix(where);
     log_keep_again(&before);

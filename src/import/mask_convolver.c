@@ -1,5 +1,5 @@
-/* Configurations of Convolver (convolver.sourceforge.net/config.html), as Roon, JRiver,
- * Acourate and Audiolense use them, in files named .cfg or .txt:
+/* Configurations of Convolver (convolver.sourceforge.net/config.html), as Roon, JRiver, Acourate
+ * and Audiolense use them, in files named .cfg or .txt:
  *
  *   44100 2 2 0          rate, inputs, outputs, speakers (ignored)
  *   0 0                  delays of the inputs in ms
@@ -9,8 +9,9 @@
  *   0.0                    the inputs that it filters,
  *   0.0                    the outputs that it adds to
  *
- * A channel and its weight are one number: 1.5 is channel 1 at half, 1.0 channel 1 as it is,
- * -0.0 channel 0 with its sign turned. */
+ * One number gives a channel and its weight: 1.5 is channel 1 at half its level, 1.0 channel 1
+ * unchanged, -0.0 channel 0 inverted.
+ */
 #include "import/mask_config.h"
 #include "import/mask_matrix.h"
 
@@ -68,7 +69,7 @@ static enum status read_head(struct mask_config *config)
     return mask_matrix_create(config, (size_t)numbers[1], (size_t)numbers[2], &config->matrix);
 }
 
-/* Line breaks may come anywhere. */
+/* Reads the delays. Line breaks may be anywhere. */
 static enum status read_delays(struct mask_config *config, struct convolver_delays *delays)
 {
     size_t inputs = mask_matrix_inputs(config->matrix);
@@ -90,7 +91,7 @@ static enum status read_delays(struct mask_config *config, struct convolver_dela
     return STATUS_OK;
 }
 
-/* CHANNEL.WEIGHT; a weight of 0 means 1. */
+/* Parses CHANNEL.WEIGHT. A weight of 0 means 1. */
 static bool parse_weight(const char *word, struct convolver_weight *weight)
 {
     bool is_negative = *word == '-';
@@ -153,7 +154,7 @@ static enum status read_path(struct mask_config *config, const struct convolver_
     return STATUS_OK;
 }
 
-/* Skip `count` numbers. Returns the text after them. NULL: there is something else. */
+/* Skips `count` numbers. Returns the text after them. NULL: one of them is not a number. */
 static const char *skip_numbers(const char *text, size_t count)
 {
     for (; count > 0; count--) {
@@ -166,8 +167,8 @@ static const char *skip_numbers(const char *text, size_t count)
     return text;
 }
 
-/* A head of three or four numbers; then, for all channels, delays; then a line that is no number.
- */
+/* Whether the text has a head of three or four numbers, then delays for all channels, then a line
+ * that is no number. */
 static bool has_path(const char *text)
 {
     char *rest;
@@ -185,7 +186,7 @@ static bool has_path(const char *text)
     return *text && !skip_numbers(text, 1);
 }
 
-/* In a file named .cfg, a head of four numbers is enough. */
+/* Whether this is such a configuration. In a file named .cfg, a head of four numbers is enough. */
 static bool is_convolver(const struct mask_config *config)
 {
     const char *text = config->text + strspn(config->text, " \t\r\n");

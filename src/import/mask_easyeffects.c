@@ -11,12 +11,12 @@
 #define refuse(preset, ...) mask_json_refuse(&(preset)->json, __VA_ARGS__)
 
 struct easyeffects {
-    struct mask_config *config; /* with the matrix, of two inputs and outputs */
-    struct mask_json json;      /* of the current plugin */
-    bool is_preparing;          /* kernels are loaded; nothing is filtered yet */
+    struct mask_config *config; /* has the matrix, with two inputs and outputs */
+    struct mask_json json;      /* names the current plugin in messages */
+    bool is_preparing;          /* kernels are being loaded; nothing is filtered yet */
 };
 
-static const double GAIN_MOST = 36; /* dB, EasyEffects' */
+static const double GAIN_MOST = 36; /* dB, as in EasyEffects */
 
 static enum status read_number(struct easyeffects *preset, const json_t *object, const char *key,
                                double least, double most, double *value)
@@ -47,14 +47,15 @@ static void note_unknown(const struct easyeffects *preset, const json_t *setting
 
 /* ---- kernels ---- */
 
-/* Kernels are files that a preset names without folder and ending. A name never
- * leads elsewhere than to the folders where EasyEffects keeps them.
+/* A kernel is a file. The preset gives its name without folder and ending. halo looks for it only
+ * in the folders where EasyEffects keeps kernels.
  *
- * What lies beside a preset came with it, perhaps from a stranger: links out of its folder, or out
- * of the parent for ../irs, are not followed, except into folder=. In the user's own folders they
- * are. */
+ * Files beside a preset came with it, perhaps from a stranger. So links that lead out of its
+ * folder, or out of the parent for ../irs, are not followed, except into folder=. In the user's own
+ * folders links are followed.
+ */
 
-/* The user's own folders, as a package of the system and of Flatpak. */
+/* The user's own folders, with EasyEffects as a system package and as a Flatpak. */
 static const struct {
     const char *variable, *folder;
 } places[] = {
@@ -69,12 +70,13 @@ enum { PLACES = sizeof places / sizeof *places };
 
 struct kernel_search {
     const char *name;
-    char *own[PLACES]; /* without links; NULL: not there */
-    char *parent;      /* of the preset's folder */
-    char *irs;         /* in the parent */
-    char *beside;      /* irs/ in the preset's folder, as archives of presets have it */
-    char *path;        /* NULL: not found */
-    char *home;        /* that no link leads out of; one of the above, the preset's, or root */
+    char *own[PLACES]; /* real paths; NULL: the folder does not exist */
+    char *parent;      /* parent of the preset's folder */
+    char *irs;         /* irs/ in the parent */
+    char *beside;      /* irs/ in the preset's folder, as in archives of presets */
+    char *path;        /* the kernel's file; NULL: not found */
+    /* folder that no link may lead out of: one of these, the preset's folder, or the root */
+    char *home;
 };
 static char root[] = "/";
 
@@ -112,7 +114,7 @@ static enum status search_init(struct kernel_search *search, const struct mask_c
     return search->irs && search->beside ? STATUS_OK : fail_memory("a mask");
 }
 
-/* A folder of the kernel's name is none. */
+/* Looks for the kernel in a folder. A folder with the kernel's name does not count. */
 static enum status look_in(struct kernel_search *search, const char *folder, char *home)
 {
     static const char *const endings[] = {".irs", ".wav", ".sofa", ""};
@@ -131,7 +133,7 @@ static enum status look_in(struct kernel_search *search, const char *folder, cha
     return STATUS_OK;
 }
 
-/* Whether ../irs is one of the user's own folders, perhaps by a link. */
+/* Whether ../irs is one of the user's own folders, perhaps through a link. */
 static bool is_own(const struct kernel_search *search)
 {
     char *real = realpath(search->irs, NULL);
@@ -178,7 +180,8 @@ static enum status load(struct easyeffects *preset, struct kernel_search *search
     return status;
 }
 
-/* kernel-path, of versions before 7.1, is one of another machine perhaps: its base name counts. */
+/* The kernel's name. Before version 7.1 it is in kernel-path, which may be a path of another
+ * machine. So only its base name counts. */
 static enum status find_name(struct easyeffects *preset, const json_t *plugin, const char **path_of,
                              char name[256])
 {
@@ -217,13 +220,13 @@ static enum status read_kernel(struct easyeffects *preset, const json_t *plugin,
 
 /* ---- the convolver ---- */
 
-/* From each input to each output: LL, LR, RL, RR. */
+/* Paths from each input to each output. */
 enum { LL, LR, RL, RR, PATHS };
 
 struct effects_kernel {
     size_t taps;
-    bool crosses;           /* LR and RL are there */
-    double *columns[PATHS]; /* one block */
+    bool crosses;           /* it has the paths LR and RL */
+    double *columns[PATHS]; /* [path] all in one block of memory */
 };
 
 static enum status copy_columns(struct easyeffects *preset, const struct mask *mask,
@@ -247,7 +250,7 @@ static enum status copy_columns(struct easyeffects *preset, const struct mask *m
     return STATUS_OK;
 }
 
-/* Mid and side, as in Tom Szilagyi's ir.lv2. */
+/* Changes the stereo width by mid and side, as Tom Szilagyi's ir.lv2 does. */
 static void widen(struct effects_kernel *kernel, double width)
 {
     double x = (1 - width) / (1 + width);
@@ -261,7 +264,7 @@ static void widen(struct effects_kernel *kernel, double width)
     }
 }
 
-/* The peak becomes 1, then the largest energy 1, where it is more. */
+/* The gain that makes the peak 1 or, if the largest energy is then more than 1, that energy 1. */
 static double level_gain(const struct effects_kernel *kernel)
 {
     static const double silent = 1e-6;
@@ -279,7 +282,7 @@ static double level_gain(const struct effects_kernel *kernel)
     return energy > 0 ? scale * fmin(1, 1 / (scale * sqrt(energy))) : scale;
 }
 
-/* Six rows: the four paths, and the sound itself; then their sums. */
+/* Makes six rows: the four paths, and the sound itself. Then adds them up. */
 static enum status convolve(struct mask_matrix *matrix, const struct effects_kernel *kernel,
                             double wet, double dry)
 {
@@ -294,7 +297,8 @@ static enum status convolve(struct mask_matrix *matrix, const struct effects_ker
     return mask_matrix_mix(matrix, 2, join);
 }
 
-/* dry: or wet: from `level` in dB, which is that of a missing one, to a factor. */
+/* Reads dry: or wet: and converts it from dB to a factor. `level` is the value in dB if the key is
+ * missing. */
 static enum status read_level(struct easyeffects *preset, const json_t *plugin, const char *key,
                               double level, double *factor)
 {
@@ -408,7 +412,7 @@ static enum status filter_band(struct easyeffects *preset, const json_t *band, d
     static const char *const known[] = {"type", "mode",      "slope", "solo",  "mute",
                                         "gain", "frequency", "q",     "width", NULL};
     struct biquad sections[LSP_SECTIONS_MOST];
-    struct lsp_filter filter = {.quality = 4.36}; /* where a preset has none */
+    struct lsp_filter filter = {.quality = 4.36}; /* the quality if a preset has none */
     bool solo = false, mute = false;
     int type = BAND_OFF;
     note_unknown(preset, band, known);
@@ -444,7 +448,7 @@ static enum status filter_channel(struct easyeffects *preset, const json_t *band
     return STATUS_OK;
 }
 
-/* Settings under which the plugin is not what is read here. */
+/* Refuses settings with which the plugin would not do what is read here. */
 static enum status check_settings(struct easyeffects *preset, const json_t *plugin)
 {
     static const char *const known[] = {
@@ -489,7 +493,7 @@ static enum status run_equalizer(struct easyeffects *preset, const json_t *plugi
 
 enum { PLUGINS_MOST = 64 };
 
-/* What only shows the sound does nothing. */
+/* Plugins that only show the sound do nothing. */
 static enum status pass(struct easyeffects *preset, const json_t *plugin)
 {
     (void)preset, (void)plugin;
@@ -502,7 +506,8 @@ static enum status load_kernel(struct easyeffects *preset, const json_t *plugin)
     return read_kernel(preset, plugin, &kernel);
 }
 
-/* All are prepared before any filters: kernels set the rate at which equalisers are made. */
+/* All plugins are prepared before any of them filters, since kernels set the rate for equalisers.
+ */
 static const struct easyeffects_kind {
     const char *name;
     enum status (*prepare)(struct easyeffects *preset, const json_t *plugin);
@@ -515,7 +520,7 @@ static const struct easyeffects_kind {
     {"output_level", pass, pass},
 };
 
-/* Plugins that are not linear. The gains before and after them are. */
+/* Plugins that are not linear. The gains before and after them are linear and are applied. */
 static const char *const nonlinear[] = {
     "autogain",       "autotune",      "bass_enhancer", "compressor",     "crusher",
     "crystalizer",    "deepfilternet", "deesser",       "echo_canceller", "exciter",
@@ -533,7 +538,7 @@ static enum status apply_gain(struct easyeffects *preset, const json_t *plugin, 
     return STATUS_OK;
 }
 
-/* Presets of version 6 have no number after the name. */
+/* The settings of a plugin. In presets of version 6 its name has no number. */
 static const json_t *find_plugin(const json_t *section, const char *name)
 {
     char base[64];
@@ -542,7 +547,7 @@ static const json_t *find_plugin(const json_t *section, const char *name)
     return plugin ? plugin : json_object_get(section, base);
 }
 
-/* Take the place of a plugin that is no filter. */
+/* Replaces a plugin that is not linear, or refuses it. */
 static enum status leave_out(struct easyeffects *preset, const char *name,
                              const struct easyeffects_kind **kind)
 {
@@ -562,7 +567,7 @@ static enum status leave_out(struct easyeffects *preset, const char *name,
     return refuse(preset, "this plugin is no filter; " MASK_CONFIG_SKIP_ADVICE);
 }
 
-/* NULL kind: it is bypassed. */
+/* Finds a plugin's kind. *kind is NULL if the plugin is bypassed. */
 static enum status find_kind(struct easyeffects *preset, const json_t *plugin, const char *name,
                              const struct easyeffects_kind **kind)
 {

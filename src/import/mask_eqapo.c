@@ -1,10 +1,12 @@
 /* Configurations of Equalizer APO, and listings of parametric equalisers in its format (AutoEq,
  * REW's "Filter Settings file").
  *
- * What is linear is read: filters, delays, gains, copies. A filter becomes its impulse response at
- * the rate of the files of Convolution:, else at rate=, else at that of the sound. A configuration
- * that treats all channels alike has one column for all; else it has paths for as many channels as
- * the sound has, or, if that is unknown, the fewest of 2, 4, 6, 7 and 8 that have all it names. */
+ * Linear commands are read: filters, delays, gains, copies. A filter becomes its impulse response.
+ * Its rate is that of Convolution: files; without these rate=; without it the sound's. If a
+ * configuration treats all channels alike, the mask has one column for all. Otherwise it has paths
+ * for the sound's number of channels. If this is unknown, it is the least of 2, 4, 6, 7 and 8 that
+ * has all channels the configuration names.
+ */
 #include "import/mask_eqapo.h"
 
 #include "base/decimal.h"
@@ -23,17 +25,19 @@ enum {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
     GRAPHIC_TAPS = 1 << 8,
 #else
-    GRAPHIC_TAPS = 1 << 14, /* to 48 kHz, and more above: Equalizer APO's are as many at any rate */
+    /* taps up to 48 kHz, more at higher rates; in Equalizer APO always the same number */
+    GRAPHIC_TAPS = 1 << 14,
 #endif
-    GRAPHIC_TIMES_MOST = 8, /* as many for what is steep */
-    GRAPHIC_TURNS = 2,      /* of each length: the second corrects the first */
-    GRAPHIC_WORK = 256,     /* designs of the shortest length, in a configuration */
+    GRAPHIC_TIMES_MOST = 8, /* longest filter, in shortest lengths, for steep curves */
+    GRAPHIC_TURNS = 2,      /* designs of each length; the second corrects the first */
+    GRAPHIC_WORK = 256,     /* designs in a configuration, counted in shortest lengths */
 };
 static const double DB_MOST = 300;
-static const double GRAPHIC_CORRECTED = 0.5; /* dB: what is more takes a longer filter */
-static const double GRAPHIC_ERROR = 0.1;     /* dB, at its points */
-static const double GRAPHIC_DEPTH = 0.01;    /* -40 dB of the largest: errors count less below */
-static const double GRAPHIC_LEAST = 1e-5;    /* -100 dB, as in Equalizer APO */
+static const double GRAPHIC_CORRECTED = 0.5; /* dB; a larger error takes a longer filter */
+static const double GRAPHIC_ERROR = 0.1;     /* dB; the error allowed at the curve's points */
+/* -40 dB of the largest gain; below it errors count less */
+static const double GRAPHIC_DEPTH = 0.01;
+static const double GRAPHIC_LEAST = 1e-5; /* -100 dB, the least gain, as in Equalizer APO */
 
 static enum status count_filter(struct eqapo *reading)
 {
@@ -113,7 +117,7 @@ static enum status load(struct eqapo *reading, char *text, const struct mask **m
     return mask_config_rate(reading->config, reading->now->rate);
 }
 
-/* A file of several channels makes channels differ. */
+/* Notes whether a file has several channels, which makes channels differ. */
 static enum status see_convolution(struct eqapo *reading, char *text)
 {
     const struct mask *mask;
@@ -126,7 +130,7 @@ static enum status see_convolution(struct eqapo *reading, char *text)
     return STATUS_OK;
 }
 
-/* The file's channels serve the selected channels in turn. */
+/* Filters the selected channels. The file's channels are used in turn. */
 static enum status run_convolution(struct eqapo *reading, char *text)
 {
     const struct mask *mask;
@@ -146,7 +150,7 @@ static double graphic_at(const void *context, double hertz)
     return fmax(audio_from_db(level_curve_at(context, hertz)), GRAPHIC_LEAST);
 }
 
-/* Points in any order, separated by semicolons. */
+/* Reads points in any order, separated by semicolons. */
 static enum status parse_points(const struct eqapo *reading, char *text, struct level_curve *curve)
 {
     for (char *part; (part = strsep(&text, ";"));) {
@@ -165,7 +169,7 @@ static enum status parse_points(const struct eqapo *reading, char *text, struct 
     return level_curve_sort(curve);
 }
 
-/* A point may be there twice. */
+/* Removes points that occur twice. */
 static enum status drop_copies(const struct eqapo *reading, struct level_curve *curve)
 {
     double *octaves = curve->octaves.values, *levels = curve->levels.values;
@@ -182,16 +186,17 @@ static enum status drop_copies(const struct eqapo *reading, struct level_curve *
     return STATUS_OK;
 }
 
-/* The filter of a curve, while it is fitted: the corners of the curve are rounded by the length. */
+/* A filter that is being fitted to a curve. Its length limits how sharp corners can be. */
 struct graphic {
     const struct level_curve *asked;
-    struct level_curve tried; /* the same frequencies, levels that make the asked ones */
+    /* the same frequencies, with levels that the design tries, to reach the wanted ones */
+    struct level_curve tried;
     double rate;
-    size_t shortest, count; /* of taps */
+    size_t shortest, count; /* numbers of taps */
     double *taps;
-    double *gains; /* at the points */
-    double error;  /* dB: the largest */
-    double hertz;  /* where */
+    double *gains; /* gains at the points */
+    double error;  /* dB, the largest */
+    double hertz;  /* frequency of the largest error */
 };
 
 static void graphic_free(struct graphic *graphic)
@@ -217,7 +222,7 @@ static enum status start_length(struct graphic *graphic, size_t count)
     return STATUS_OK;
 }
 
-/* Measure the errors, and take them from the levels that are tried next. */
+/* Measures the errors and subtracts them from the levels that are tried next. */
 static void correct(struct graphic *graphic)
 {
     size_t points = level_curve_count(graphic->asked);
@@ -258,7 +263,8 @@ static enum status try_length(struct eqapo *reading, struct graphic *graphic, si
     return STATUS_OK;
 }
 
-/* As the documentation says; Equalizer APO's own grid of frequencies is half a bin (0.7 Hz) off. */
+/* Fits the filter as Equalizer APO's documentation says. (The program's own grid of frequencies is
+ * half a bin, 0.7 Hz, off.) */
 static enum status fit(struct eqapo *reading, struct graphic *graphic)
 {
     size_t count = GRAPHIC_TAPS;
@@ -301,7 +307,8 @@ enum { SPEAKERS = 9, LAYOUT_MOST = 8 };
 
 static const char *const speakers[SPEAKERS] = {"L", "R", "C", "LFE", "RL", "RR", "RC", "SL", "SR"};
 
-/* Layouts by number of channels: those of Windows; for 3, 5 and 7, those of WAVE files. */
+/* Layouts by number of channels: those of Windows and, for 3, 5 and 7 channels, those of WAVE
+ * files. */
 static const char *const layouts[LAYOUT_MOST + 1][LAYOUT_MOST] = {
     [1] = {"C"},
     [2] = {"L", "R"},
@@ -313,7 +320,7 @@ static const char *const layouts[LAYOUT_MOST + 1][LAYOUT_MOST] = {
     [8] = {"L", "R", "C", "LFE", "RL", "RR", "SL", "SR"},
 };
 
-/* What stands for a speaker that a layout lacks. */
+/* The speaker that replaces one that a layout lacks. */
 static const char *const others[][2] = {
     {"SL", "RL"}, {"SR", "RR"}, {"RL", "SL"}, {"RR", "SR"}, {"SUB", "LFE"},
 };
@@ -337,7 +344,7 @@ static const char *other_name(const char *name)
     return NULL;
 }
 
-/* The speaker that a name means, in upper or lower case. SPEAKERS: none. */
+/* The speaker that a name means, in upper or lower case. SPEAKERS: it means none. */
 static size_t speaker_of(const char *name)
 {
     size_t i = 0;
@@ -358,7 +365,7 @@ static bool find_created(const struct eqapo *reading, const char *name, size_t *
     return false;
 }
 
-/* A number counts all channels, those of the sound first. */
+/* Finds a channel by name or number. Numbers count all channels, those of the sound first. */
 static bool find_channel(const struct eqapo *reading, const char *name, size_t *index)
 {
     uint64_t number;
@@ -371,7 +378,7 @@ static bool find_channel(const struct eqapo *reading, const char *name, size_t *
            (other && find_in_layout(reading->channels, other, index));
 }
 
-/* A channel of other sounds: a speaker, or a number. */
+/* Whether a name is a speaker or a number, which other sounds may have. */
 static bool is_channel_elsewhere(const char *name)
 {
     return speaker_of(name) < SPEAKERS || isdigit((unsigned char)*name);
@@ -391,7 +398,7 @@ static void see(struct eqapo *reading, const char *name)
         reading->names_seen |= 1u << speaker;
 }
 
-/* Whether it has all speakers that were seen, each a channel of its own. */
+/* Whether so many channels include all speakers that were named, each as a channel of its own. */
 static bool is_enough(const struct eqapo *reading, size_t channels)
 {
     unsigned used = 0;
@@ -434,7 +441,7 @@ static void select_all(struct eqapo *reading)
         reading->is_selected[c] = c < reading->channels + reading->created_count;
 }
 
-/* Equalizer APO splits at blanks alone: with a tab or quotes it finds no channel. */
+/* Equalizer APO separates names by blanks only. With a tab or quotes it finds no channel. */
 static enum status check_separators(const struct eqapo *reading, const char *text)
 {
     return strpbrk(text, "\t\"") ? eqapo_refuse(reading, "a tab or quotes: Equalizer APO separates "
@@ -442,7 +449,8 @@ static enum status check_separators(const struct eqapo *reading, const char *tex
                                  : STATUS_OK;
 }
 
-/* Channel: minds no case; names that Copy: creates may have small letters, and are not found. */
+/* The next name in a Channel: line. The line ignores case. But a channel that Copy: created with
+ * small letters in its name is not found. */
 static char *next_selected(char **text)
 {
     char *word = mask_config_word(text);
@@ -486,7 +494,7 @@ static enum status select_channels_of(struct eqapo *reading, char *text)
 
 /* ---- Copy: ---- */
 
-/* The next part of *rest, up to a separator; NULL: none left. */
+/* The next part of *rest, up to a separator. NULL: no part is left. */
 static char *next_part(char **rest, char separator)
 {
     char *part = *rest;
@@ -499,7 +507,7 @@ static char *next_part(char **rest, char separator)
     return part;
 }
 
-/* 0.5 or -6dB */
+/* Reads a factor, as 0.5 or -6dB. */
 static bool parse_factor(const char *text, double *factor)
 {
     char *end;
@@ -512,7 +520,7 @@ static bool parse_factor(const char *text, double *factor)
     return isfinite(*factor);
 }
 
-/* One term of a sum: a channel, or NULL for silence. */
+/* Reads one term of a sum. *channel: its channel, or NULL for silence. */
 static enum status parse_term(const struct eqapo *reading, char *text, double *factor,
                               const char **channel)
 {
@@ -534,7 +542,7 @@ static enum status parse_term(const struct eqapo *reading, char *text, double *f
     return STATUS_OK;
 }
 
-/* L=0.5*L+0.5*R: *sum is what follows the sign. */
+/* Checks a target, as in L=0.5*L+0.5*R. *sum: the text after the equals sign. */
 static enum status parse_target(const struct eqapo *reading, char *word, char **sum)
 {
     char *sign = strchr(word, '=');
@@ -568,7 +576,7 @@ static enum status see_copy(struct eqapo *reading, char *text)
     return STATUS_OK;
 }
 
-/* The row of a target, which is created where there is none. */
+/* The row of a target. It is created if there is none. */
 static enum status find_target(struct eqapo *reading, const char *name, size_t *row)
 {
     if (find_channel(reading, name, row))
@@ -585,7 +593,7 @@ static enum status find_target(struct eqapo *reading, const char *name, size_t *
     return STATUS_OK;
 }
 
-/* `columns`: the channels before the line, which alone it copies from. */
+/* Adds the terms of a sum. `columns`: the channels before the line. Only these are copied from. */
 static enum status add_terms(const struct eqapo *reading, char *sum, size_t columns, double *gains)
 {
     memset(gains, 0, columns * sizeof *gains);
@@ -606,7 +614,7 @@ static enum status add_terms(const struct eqapo *reading, char *sum, size_t colu
     return STATUS_OK;
 }
 
-/* All copies of a line are made at once. */
+/* Fills in the gains of a line, whose copies are all made at once. */
 static enum status fill_gains(struct eqapo *reading, char *text, size_t columns, double *gains)
 {
     for (size_t c = 0; c < columns; c++)
@@ -660,7 +668,7 @@ static bool is_copy(const char *text)
     return text[strcspn(text, "=\r\n")] == '=';
 }
 
-/* Whether a text can be a file's name and is no value of YAML. */
+/* Whether a text can be a file's name and is not a value of YAML. */
 static bool is_name(const char *text)
 {
     text += strspn(text, " \t");
@@ -695,7 +703,7 @@ static const struct eqapo_command commands[] = {
     {0},
 };
 
-/* A number may follow the command ("Filter 1:"). */
+/* Finds the command. A number may follow its name ("Filter 1:"). */
 const struct eqapo_command *eqapo_command_of(const char *line, const char **text)
 {
     line += strspn(line, " \t");
@@ -748,7 +756,7 @@ static enum status call(struct eqapo *reading, const struct eqapo_line *line,
     return status;
 }
 
-/* The rate, and how many channels the matrix needs. */
+/* Settles the rate and the matrix's number of channels. */
 static enum status prepare(struct eqapo *reading)
 {
     for (size_t i = 0; i < reading->line_count; i++)
@@ -785,7 +793,8 @@ static enum status read_eqapo(struct mask_config *config, struct mask **mask)
     if (!reading)
         return fail_memory("a mask");
     reading->config = reading->now = config;
-    reading->stages = EQAPO_POST_MIX | EQAPO_CAPTURE; /* as Equalizer APO begins */
+    /* the stages before any Stage: line, as in Equalizer APO */
+    reading->stages = EQAPO_POST_MIX | EQAPO_CAPTURE;
     enum status status = make(reading, mask);
     eqapo_free(reading);
     return status;

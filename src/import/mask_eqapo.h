@@ -1,8 +1,8 @@
 /* A configuration of Equalizer APO while it is read.
  *
- * First the lines of all included files are gathered, which says how many channels there are and at
- * which rate; then they are run in order on a matrix of responses (mask_matrix.h). Its first
- * outputs are the channels of the sound, further ones those that Copy: has created.
+ * First the lines of all included files are gathered. They show how many channels there are, and
+ * the rate. Then the lines are run in order on a matrix of responses (mask_matrix.h). The matrix's
+ * first outputs are the sound's channels. Copy: lines may create further outputs.
  */
 #ifndef HALO_MASK_EQAPO_H
 #define HALO_MASK_EQAPO_H
@@ -34,83 +34,87 @@ struct eqapo_variables {
 
 struct eqapo;
 
-/* A command without functions is refused; see also the table in mask_eqapo.c. */
+/* A command of Equalizer APO. One without functions is refused. See the table in mask_eqapo.c. */
 struct eqapo_command {
     const char *name;
-    bool names_file;  /* its text is a file's name */
-    bool is_numbered; /* Equalizer APO allows a number behind it */
-    bool ends_itself; /* what is behind its unit has no effect in Equalizer APO */
-    enum status (*gather)(struct eqapo *reading, char *text); /* while lines are gathered */
-    enum status (*branch)(struct eqapo *reading, char *text); /* the same, in what If: leaves out */
-    enum status (*run)(struct eqapo *reading, char *text);    /* may change the text */
-    enum status (*prepare)(struct eqapo *reading, char *text); /* before any line is run */
-    bool (*is_plausible)(const char *text); /* such a line makes a file a configuration */
+    bool names_file;  /* the text after the colon is a file's name */
+    bool is_numbered; /* Equalizer APO allows a number after the command */
+    bool ends_itself; /* text after the unit has no effect in Equalizer APO */
+    enum status (*gather)(struct eqapo *reading, char *text); /* called while lines are gathered */
+    /* as `gather`, also in lines that If: leaves out */
+    enum status (*branch)(struct eqapo *reading, char *text);
+    /* called when the lines are run; may change the text */
+    enum status (*run)(struct eqapo *reading, char *text);
+    enum status (*prepare)(struct eqapo *reading, char *text); /* called before any line is run */
+    /* whether the text is proof that the file is such a configuration */
+    bool (*is_plausible)(const char *text);
 };
 
 struct eqapo_line {
-    struct mask_config *config; /* of its file */
+    struct mask_config *config; /* configuration of the line's file */
     size_t number;
     const struct eqapo_command *command;
-    char *text; /* after the colon, with the values of its expressions; owned */
+    char *text; /* text after the colon, with the values of its expressions; owned */
     unsigned stages;
 };
 
 struct eqapo_file;
 struct eqapo {
-    struct mask_config *config; /* of the outermost file; has the rate */
-    struct mask_config *now;    /* of the present line */
-    struct eqapo_file *files;   /* included */
+    struct mask_config *config; /* configuration of the outermost file; has the rate */
+    struct mask_config *now;    /* configuration of the current line's file */
+    struct eqapo_file *files;   /* included files */
     size_t file_count;
     struct eqapo_line *lines;
     size_t line_count, line_capacity;
 
-    /* while lines are gathered */
-    size_t depth; /* of includes */
+    /* State while lines are gathered. */
+    size_t depth; /* nested includes */
     unsigned stages;
-    const char *device; /* of Device: lines; NULL: all */
-    bool has_remark;    /* a line that is no command was noted */
-    bool has_foreign;   /* and one that Equalizer APO would pass over */
-    bool has_tail;      /* and a # behind a command */
+    const char *device; /* text of the last Device: line; NULL: all devices */
+    bool has_remark;    /* a note said that a line is no command */
+    bool has_foreign;   /* a note said that Equalizer APO ignores a line */
+    bool has_tail;      /* a note said that a # follows a command */
     struct eqapo_variables variables;
     struct eqapo_branches {
         size_t taken;    /* nested If: whose lines are gathered */
-        size_t left_out; /* and in them those whose lines are not */
-        bool has_else;   /* of the outermost of those, no branch was taken yet */
-    } branches;          /* of the present file */
+        size_t left_out; /* nested If: inside them whose lines are left out */
+        bool has_else;   /* the outermost of those has taken no branch yet */
+    } branches;          /* If: lines of the current file */
 
-    /* before they are run */
-    size_t channels;      /* of the sound */
-    unsigned names_seen;  /* of speakers, a bit each */
-    size_t channels_seen; /* the largest number, or columns of a file */
-    bool has_routes;      /* channels differ */
+    /* What the lines show before they are run. */
+    size_t channels;      /* channels of the sound */
+    unsigned names_seen;  /* speakers that are named, a bit each */
+    size_t channels_seen; /* largest channel number, or columns of a file */
+    bool has_routes;      /* channels are treated differently */
 
-    /* while they are run */
+    /* State while lines are run. */
     struct mask_matrix *matrix;
-    char *created[EQAPO_CHANNELS_MOST]; /* names of further channels */
+    char *created[EQAPO_CHANNELS_MOST]; /* names of channels that Copy: created */
     size_t created_count;
     bool is_selected[EQAPO_CHANNELS_MOST];
-    bool saved[EQAPO_INCLUDES_MOST][EQAPO_CHANNELS_MOST]; /* at Include: lines */
+    /* `is_selected` at Include: lines, by depth */
+    bool saved[EQAPO_INCLUDES_MOST][EQAPO_CHANNELS_MOST];
     size_t filters;
-    size_t designed;     /* of GraphicEQ: lines, in the shortest length */
-    bool has_grouped[2]; /* eq_filter_note_grouped */
+    size_t designed;     /* GraphicEQ: designs, counted in designs of the shortest length */
+    bool has_grouped[2]; /* see eq_filter_note_grouped */
 };
 
 #define eqapo_refuse(reading, ...) mask_config_refuse((reading)->now, __VA_ARGS__)
 
-/* mask_eqapo_lines.c: gather the lines of the configuration and those it includes. Errors: those of
- * the lines. */
+/* In mask_eqapo_lines.c: gathers the lines of the configuration and of the files it includes.
+ * Errors: those of the lines. */
 MUST_CHECK enum status eqapo_gather(struct eqapo *reading);
-/* The commands that are about lines, not sound; the last has no name. */
+/* Commands that control lines, not sound. The last one has no name. */
 extern const struct eqapo_command eqapo_line_commands[];
 void eqapo_free(struct eqapo *reading);
-/* Say of the first such line that Equalizer APO would pass over it, for that word. */
+/* Notes, once, that Equalizer APO ignores such a line because of that word. */
 void eqapo_note_foreign(struct eqapo *reading, const char *word);
-/* The rest of a line as a file's name, in place: Windows separates folders by backslashes. */
+/* The rest of a line as a file's name, in place. Backslashes separate folders, as in Windows. */
 char *eqapo_file_name(struct eqapo *reading, char *text);
 
-/* mask_eqapo.c: find a command by the start of a line; *text: what follows the colon. */
+/* In mask_eqapo.c: finds a command by the start of a line. *text: what follows the colon. */
 const struct eqapo_command *eqapo_command_of(const char *line, const char **text);
-/* Whether a line is a command with what such a command takes: no other program's file has one. */
+/* Whether a line is a command with a plausible argument. No other program's file has one. */
 bool eqapo_is_command(const char *line);
 
 #endif

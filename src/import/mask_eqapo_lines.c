@@ -1,5 +1,5 @@
-/* The lines of a configuration of Equalizer APO, and of those that it includes: gathered with the
- * values of their expressions. */
+/* The lines of an Equalizer APO configuration and of the files it includes. They are gathered with
+ * the values of their expressions. */
 #include "import/mask_eqapo.h"
 
 #include "base/decimal.h"
@@ -14,14 +14,14 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- expressions of numbers: Eval: lines, and `...` in others; no text, no arrays ---- */
+/* ---- numeric expressions, in Eval: lines and as `...` in others; no text, no arrays ---- */
 
 enum { NESTED_MOST = 64 };
 
 struct expression {
     struct eqapo_variables *variables;
     const char *at;
-    const char *wrong; /* where it cannot be read; NULL: nowhere yet */
+    const char *wrong; /* where the expression cannot be read; NULL: no error yet */
     const char *reason;
     size_t nested;
 };
@@ -49,7 +49,7 @@ static void skip_blanks(struct expression *expression)
     expression->at += strspn(expression->at, " \t");
 }
 
-/* Whether the text goes on with this operator; then it is passed. */
+/* Whether the text continues with this operator. If so, skips it. */
 static bool take(struct expression *expression, const char *sign)
 {
     size_t length = strlen(sign);
@@ -63,7 +63,7 @@ static bool take(struct expression *expression, const char *sign)
     return true;
 }
 
-/* The length of a name, 0: there is none. */
+/* The length of a name at the start of the text. 0: there is none. */
 static size_t name_at(const char *text)
 {
     size_t length = 0;
@@ -73,7 +73,7 @@ static size_t name_at(const char *text)
     return length;
 }
 
-/* NULL: none. */
+/* The value of a named constant. NULL: there is none. */
 static const double *constant_named(const struct eqapo_variables *variables, const char *name)
 {
     if (strcmp(name, "sampleRate") == 0)
@@ -83,7 +83,7 @@ static const double *constant_named(const struct eqapo_variables *variables, con
                : NULL;
 }
 
-/* False: there is no such variable. */
+/* Reads a variable. False: there is no such variable. */
 static bool get_variable(struct eqapo_variables *variables, const char *name, double *value)
 {
     for (size_t i = 0; i < variables->count; i++)
@@ -98,7 +98,7 @@ static bool get_variable(struct eqapo_variables *variables, const char *name, do
     return constant;
 }
 
-/* NULL, or why it cannot be set. */
+/* Sets a variable. Returns NULL, or why it cannot be set. */
 static const char *set_variable(struct eqapo_variables *variables, const char *name, double value)
 {
     size_t i = 0;
@@ -139,7 +139,7 @@ static const struct {
     double (*of)(double, double);
 } folds[] = {{"min", fmin}, {"max", fmax}, {"sum", add}};
 
-/* The arguments of min, max or sum, behind the parenthesis. */
+/* Reads the arguments of min, max or sum, after the parenthesis. */
 static double read_fold(struct expression *expression, double (*of)(double, double))
 {
     double result = read_choice(expression);
@@ -189,7 +189,7 @@ static double read_name(struct expression *expression)
     return fail_at(expression, at);
 }
 
-/* ---- operators, from the strongest ---- */
+/* ---- operators, the strongest first ---- */
 
 static double read_value(struct expression *expression)
 {
@@ -210,7 +210,7 @@ static double read_value(struct expression *expression)
     return read_name(expression);
 }
 
-/* Signs are weaker than powers: -2^2 is -4; 2^-2 is 0.25. `not` is as strong as they are. */
+/* Reads signs and `not`. They are weaker than powers: -2^2 is -4; 2^-2 is 0.25. */
 static double read_sign(struct expression *expression)
 {
     if (expression->nested == NESTED_MOST)
@@ -283,7 +283,8 @@ static double read_comparison(struct expression *expression)
     return value;
 }
 
-/* and, or: from the left, alike; both sides are read. */
+/* Reads `and` and `or`, which are equally strong and read from the left. Both sides are evaluated.
+ */
 static double read_logic(struct expression *expression)
 {
     double value = read_comparison(expression);
@@ -326,7 +327,7 @@ static double apply(char sign, double old, double value)
                          : old / value;
 }
 
-/* a = 3, a += 3 */
+/* Reads an assignment, as a = 3 or a += 3. */
 static double read_assignment(struct expression *expression)
 {
     char name[EQAPO_VARIABLE_BYTES];
@@ -349,8 +350,8 @@ static double read_assignment(struct expression *expression)
     return reason ? fail_for(expression, at, reason) : value;
 }
 
-/* Expressions separated by semicolons; *value is that of the last. Returns NULL, or where the text
- * cannot be read and why: "cannot be read". */
+/* Evaluates expressions separated by semicolons. *value: the last one's. Returns NULL, or the place
+ * that cannot be read; *reason says why, as "cannot be read". */
 static const char *evaluate_text(struct eqapo_variables *variables, const char *text, double *value,
                                  const char **reason)
 {
@@ -409,7 +410,7 @@ static enum status make_space(struct eqapo *reading)
     return STATUS_OK;
 }
 
-/* The line owns its text, also if this fails. */
+/* Adds a line, which then owns its text, even after an error. */
 static enum status add_line(struct eqapo *reading, const struct eqapo_command *command, char *text)
 {
     enum status status = make_space(reading);
@@ -423,7 +424,7 @@ static enum status add_line(struct eqapo *reading, const struct eqapo_command *c
 
 /* ---- remarks ---- */
 
-/* From a # behind a blank on: Equalizer APO finds no such comment. */
+/* Removes a comment, from a # after a blank on. Equalizer APO has no such comments. */
 static void cut_comment(struct eqapo *reading, const struct eqapo_command *command, char *text)
 {
     char *at = text + strcspn(text, "#");
@@ -457,7 +458,7 @@ void eqapo_note_foreign(struct eqapo *reading, const char *word)
     reading->has_foreign = true;
 }
 
-/* Whether Equalizer APO would know it: it minds the case, and numbers behind it. */
+/* Whether Equalizer APO knows the command in this form. It minds the case, and numbers after it. */
 static bool is_its_own(const struct eqapo_command *command, const char *line)
 {
     size_t length = strlen(command->name);
@@ -516,7 +517,7 @@ static enum status begin_if(struct eqapo *reading, char *text)
     return STATUS_OK;
 }
 
-/* Another branch of the If: whose lines are gathered, or left out, now. */
+/* Begins another branch of the If: whose lines are now gathered or left out. */
 static enum status go_on(struct eqapo *reading, const char *command, char *text)
 {
     struct eqapo_branches *branches = &reading->branches;
@@ -558,7 +559,7 @@ static enum status end_if(struct eqapo *reading, char *text)
     return STATUS_OK;
 }
 
-/* Text and expressions in turn, each ended by a `. */
+/* Prints text and the values of expressions in turn. Each part ends with a `. */
 static enum status print_parts(struct eqapo *reading, char *text, FILE *to)
 {
     bool is_expression = false;
@@ -585,7 +586,7 @@ static enum status print_parts(struct eqapo *reading, char *text, FILE *to)
     return STATUS_OK;
 }
 
-/* A copy of the text, with the value of each `expression` in its place. */
+/* A copy of the text, in which each `expression` is replaced by its value. */
 static enum status expand(struct eqapo *reading, char *text, char **expanded)
 {
     size_t size;
@@ -672,7 +673,7 @@ static enum status gather_file(struct eqapo *reading)
     struct eqapo_file *file = reading->files;
     struct mask_config *outer = reading->now;
     unsigned stages = reading->stages;
-    reading->stages = EQAPO_PRE_MIX | EQAPO_POST_MIX; /* of the two lines */
+    reading->stages = EQAPO_PRE_MIX | EQAPO_POST_MIX; /* for the lines of the included file */
     TRY(add_line(reading, &enter, NULL));
     reading->stages = stages;
     reading->now = &file->config;
@@ -740,7 +741,8 @@ static enum status include(struct eqapo *reading, char *text)
 
 /* ---- Device: and Stage: ---- */
 
-/* One device's settings can be meant; of several, which ones cannot be known. */
+/* Reads a Device: line. One device's settings can be used. With several, it is not known which ones
+ * are meant. */
 static enum status device(struct eqapo *reading, char *text)
 {
     char *patterns = mask_config_name(text);
@@ -788,7 +790,7 @@ static enum status set_stage(struct eqapo *reading, char *text)
 
 const struct eqapo_command eqapo_line_commands[] = {
     {"Include", true, .gather = include},
-    {"Device", .branch = device}, /* Equalizer APO minds no If: there, either */
+    {"Device", .branch = device}, /* Equalizer APO ignores If: for this command, too */
     {"Stage", .gather = set_stage},
     {"Eval", .gather = eval},
     {"If", .branch = begin_if},

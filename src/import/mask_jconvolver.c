@@ -1,8 +1,9 @@
 /* Configurations of jconvolver and fconvolver (README.CONFIG of their package), with the
  * /impulse/packedmatrix of mcfx_convolver.
  *
- * Settings of JACK and partitions are ignored. Unlike jconvolver, a relative /cd starts at the
- * folder of the configuration, and errors that it only warns of are refused. */
+ * Settings of JACK and partitions are ignored. A relative /cd starts at the configuration's folder,
+ * which differs from jconvolver. Errors are refused, even those of which jconvolver only warns.
+ */
 #include "base/plural.h"
 #include "import/mask_config.h"
 #include "import/mask_matrix.h"
@@ -23,9 +24,9 @@ struct jconvolver_copy {
 
 struct jconvolver {
     struct mask_config *config;
-    bool has_size;          /* there is a /convolver/new */
-    uint64_t longest;       /* taps of a response, by /convolver/new */
-    size_t inputs, outputs; /* the most that are used */
+    bool has_size;          /* /convolver/new gave its size */
+    uint64_t longest;       /* taps of a response, from /convolver/new */
+    size_t inputs, outputs; /* the most that responses use */
     struct jconvolver_copy *copies;
     size_t copy_count;
     bool has_response[MATRIX_CHANNELS_MOST][MATRIX_CHANNELS_MOST]; /* [input][output] */
@@ -92,7 +93,7 @@ static enum status parse_name(struct jconvolver *reading, char *rest, const char
     return STATUS_OK;
 }
 
-/* Copies are links: jconvolver would lose what is added to one. */
+/* Refuses to add to a copy. Copies are links, and jconvolver would lose the addition. */
 static enum status check_no_copy(struct jconvolver *reading, uint64_t input, uint64_t output)
 {
     for (size_t i = 0; i < reading->copy_count; i++)
@@ -102,7 +103,7 @@ static enum status check_no_copy(struct jconvolver *reading, uint64_t input, uin
     return STATUS_OK;
 }
 
-/* n->length taps; `stay`: as long as the configuration. */
+/* Adds n->length taps. `stay`: they stay valid as long as the configuration. */
 static enum status add(struct jconvolver *reading, const struct jconvolver_numbers *n,
                        const double *taps, bool stay)
 {
@@ -131,7 +132,8 @@ static enum status parse_size(struct jconvolver *reading, char *rest)
         return refuse(reading, "/convolver/new must come first and once");
     TRY(parse_channel(reading, &rest, "inputs", MATRIX_CHANNELS_MOST, &inputs));
     TRY(parse_channel(reading, &rest, "outputs", MATRIX_CHANNELS_MOST, &outputs));
-    reading->has_size = rest[strspn(rest, " \t")] != '\0'; /* mcfx_convolver tells channels alone */
+    /* mcfx_convolver gives the channels only */
+    reading->has_size = rest[strspn(rest, " \t")] != '\0';
     if (reading->has_size) {
         TRY(parse_count(reading, &rest, "partition size", &partition));
         TRY(parse_count(reading, &rest, "maximum impulse length", &reading->longest));
@@ -148,13 +150,13 @@ static enum status parse_folder(struct jconvolver *reading, char *rest)
 {
     const char *name;
     rest += strspn(rest, " \t");
-    if (!*rest) /* in mcfx_convolver, the folder of the file */
+    if (!*rest) /* for mcfx_convolver, this is the file's folder */
         return mask_config_enter(reading->config, ".");
     TRY(parse_name(reading, rest, &name));
     return mask_config_enter(reading->config, name);
 }
 
-/* Taps [offset, offset + length) of `have`; a length of 0 means all. */
+/* Limits *length to taps [offset, offset + *length) of the `have` taps. A length of 0 means all. */
 static enum status cut(struct jconvolver *reading, uint64_t have, uint64_t offset, uint64_t *length)
 {
     if (offset >= have)
@@ -202,7 +204,8 @@ static enum status parse_dirac(struct jconvolver *reading, char *rest)
     return add(reading, &n, &one, true);
 }
 
-/* Every other tap of 2/(pi k), under a window of 0.43 + 0.57 cos that reaches -0.14. */
+/* Adds a Hilbert transformer: every other tap of 2/(pi k), under a window of 0.43 + 0.57 cos, which
+ * reaches -0.14. */
 static enum status add_hilbert(struct jconvolver *reading, const struct jconvolver_numbers *n)
 {
     double *taps = calloc(n->length, sizeof *taps);
@@ -276,7 +279,8 @@ static enum status add_packed(struct jconvolver *reading, const struct jconvolve
     return STATUS_OK;
 }
 
-/* The file has a channel for each output, with the responses from all inputs in sequence. */
+/* Reads a file with a channel for each output. A channel has the responses from all inputs in
+ * sequence. */
 static enum status parse_packed(struct jconvolver *reading, char *rest)
 {
     struct jconvolver_numbers n;
@@ -303,7 +307,7 @@ static enum status parse_packed(struct jconvolver *reading, char *rest)
 
 static const struct {
     const char *name;
-    enum status (*parse)(struct jconvolver *reading, char *rest); /* NULL: ignored */
+    enum status (*parse)(struct jconvolver *reading, char *rest); /* NULL: the command is ignored */
 } commands[] = {
     {"/convolver/new", parse_size},
     {"/cd", parse_folder},

@@ -60,7 +60,7 @@ enum status mask_json_count(const struct mask_json *json, const json_t *object, 
     const json_t *found = mask_json_get(object, key);
     if (!found)
         return STATUS_OK;
-    const char *text = json_string_value(found); /* properties of PipeWire may be quoted */
+    const char *text = json_string_value(found); /* PipeWire allows quotes around properties */
     uint64_t quoted = 0;
     bool is_quoted = text && mask_config_count(text, &quoted) && quoted <= INT32_MAX;
     json_int_t count = is_quoted ? (json_int_t)quoted : json_integer_value(found);
@@ -98,10 +98,10 @@ enum status mask_json_text(const struct mask_json *json, const json_t *object, c
 enum { DEPTH_MOST = 64, SHOWN_MOST = 20 };
 
 struct spa_text {
-    struct mask_config *config; /* with the line */
+    struct mask_config *config; /* its `line` follows the text */
     const char *at;
     size_t depth;
-    char *word; /* the last one; as long as the text */
+    char *word; /* the last word read; has room for the whole text */
 };
 
 static enum status parse_value(struct spa_text *text, json_t **value);
@@ -125,7 +125,7 @@ static enum status refuse(const struct spa_text *text, const char *expected)
                               (int)(length < SHOWN_MOST ? length : SHOWN_MOST), text->at);
 }
 
-/* Up to U+FFFF, as SPA does. */
+/* Writes a character as UTF-8, up to U+FFFF, as SPA does. */
 static size_t put_character(unsigned long code, char *to)
 {
     if (code < 0x80) {
@@ -143,7 +143,7 @@ static size_t put_character(unsigned long code, char *to)
     return 3;
 }
 
-/* After the backslash. False: no such escape. */
+/* Reads an escape after its backslash. False: there is no such escape. */
 static bool unescape(struct spa_text *text, char *to, size_t *length)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -238,7 +238,7 @@ static enum status parse_item(struct spa_text *text, json_t *array)
     return json_array_append_new(array, value) == 0 ? STATUS_OK : fail_memory("a mask");
 }
 
-/* Parse up to `end`, a bracket, or 0 for the end of the text. */
+/* Parses members up to `end`, which is a bracket, or 0 for the end of the text. */
 static enum status parse_members(struct spa_text *text, char end, json_t *into)
 {
     enum status status = STATUS_OK;
@@ -283,7 +283,7 @@ static enum status parse_value(struct spa_text *text, json_t **value)
     return *value ? STATUS_OK : fail_memory("a mask");
 }
 
-/* With braces around the whole, or without. */
+/* Parses a document with or without braces around the whole. */
 static enum status parse_document(struct spa_text *text, json_t **document)
 {
     skip_blanks(text, "");

@@ -1,4 +1,4 @@
-/* Masks from files: whose kind a file is, sound files (a channel is a column), and headerless
+/* Masks from files: recognising a file's kind, sound files (a channel is a column), and headerless
  * samples. */
 #include "import/mask_load.h"
 
@@ -24,8 +24,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Tried in this order: CamillaDSP before Equalizer APO, since its keys in the first column are
- * certain. A new kind of mask file is one file and one row here. */
+/* Kinds in the order in which they are tried. CamillaDSP is before Equalizer APO, since its keys in
+ * the first column are certain. A new kind takes one file, and one entry here. */
 static const struct mask_reader *const mask_readers[] = {
     &mask_reader_raw,        &mask_reader_sound,       &mask_reader_sofa,
     &mask_reader_response,   &mask_reader_rew,         &mask_reader_ambix,
@@ -37,8 +37,8 @@ static const struct mask_reader *const mask_readers[] = {
 
 struct finite_job {
     const struct mask *mask;
-    double most;       /* the largest tap */
-    atomic_bool found; /* NaN, infinity or beyond that */
+    double most;       /* the largest tap that is allowed */
+    atomic_bool found; /* a tap is NaN, infinite or larger than that */
 };
 
 static void find_nonfinite(void *context, size_t column, size_t worker)
@@ -55,7 +55,7 @@ static enum status check_finite(const struct mask *mask, const struct mask_load_
     struct finite_job job = {.mask = mask, .most = options->in_double ? DBL_MAX : FLT_MAX};
     workers_run(mask_workers(options->workers, mask), mask->columns, find_nonfinite, &job);
     size_t total = mask->columns * mask->taps, bad = job.found ? 0 : total;
-    while (bad < total && fabs(mask->coefficients[bad]) <= job.most) /* not NaN, either */
+    while (bad < total && fabs(mask->coefficients[bad]) <= job.most) /* NaN fails this test, too */
         bad++;
     if (bad == total)
         return STATUS_OK;
@@ -71,7 +71,7 @@ static enum status check_finite(const struct mask *mask, const struct mask_load_
                 channel, isnan(value) ? "not a number" : "infinite");
 }
 
-/* rewind() would forget the error. */
+/* Does not use rewind(), which would clear the error. */
 void mask_file_restart(FILE *stream)
 {
     (void)fseeko(stream, 0, SEEK_SET);
@@ -154,7 +154,7 @@ enum status mask_reader_read(const struct mask_reader *reader, const char *file,
     if (!reader->read_config)
         TRY(reader->is_mine(file, stream, options, &mine));
     mask_file_restart(stream);
-    if (ferror(stream) || ftello(stream) != 0) /* what it is was not seen */
+    if (ferror(stream) || ftello(stream) != 0) /* then its kind was not seen */
         return fail_errno(EIO, "cannot read mask %s", file);
     return mine ? reader->read(file, stream, options, mask) : STATUS_OK;
 }
@@ -173,7 +173,8 @@ const char *mask_config_option(const struct mask_load_options *options)
                                       : "trust-config=";
 }
 
-/* Only a configuration names files. */
+/* Refuses options for configurations if the file is not one, since only a configuration names
+ * files. */
 static enum status check_folder(const struct mask_reader *reader, const char *file,
                                 const struct mask_load_options *options)
 {
@@ -207,7 +208,8 @@ static enum status read_by_kind(const char *file, FILE *stream,
                 file);
 }
 
-/* From 16 kHz on: 48000, 44.1k, 96kHz; lower numbers are other things as well. 0: none. */
+/* The rate in a file's name, from 16 kHz on: 48000, 44.1k, 96kHz. Lower numbers can be other
+ * things. 0: none. */
 static uint32_t rate_in_name(const char *file)
 {
     static const double least = 16000;
@@ -262,7 +264,7 @@ enum status mask_load_with(const char *file, const struct mask_load_options *opt
 
 /* ---- sound files ---- */
 
-/* No other kind of mask begins as WAV does. */
+/* Whether a file begins as WAV does, which no other kind of mask does. */
 static bool begins_as_wav(int fd)
 {
     unsigned char head[12];
@@ -277,13 +279,13 @@ static enum status is_sound(const char *name, FILE *stream, const struct mask_lo
     struct sound_io io;
     *mine = true;
     if (!library_is_there(&sndfile_library) || begins_as_wav(fileno(stream)))
-        return STATUS_OK; /* who reads it says why not */
+        return STATUS_OK; /* the reader will say why it cannot be read */
     sound_io_begin(&io, fileno(stream));
     SNDFILE *file = sound_io_open(&io, SFM_READ, &info);
     bool other = !file && !io.error && io.open_error == SF_ERR_UNRECOGNISED_FORMAT;
     struct foreign_sound foreign;
     if (other && foreign_sound_recognise_file(fileno(stream), &foreign))
-        other = false; /* who reads it says how to convert it */
+        other = false; /* the reader will say how to convert it */
     if (file)
         sf_close(file);
     bool restarted = lseek(fileno(stream), 0, SEEK_SET) == 0;
@@ -299,7 +301,7 @@ static enum status read_columns(const char *file, struct source *source, struct 
         return fail(CAUSE_UNSUPPORTED,
                     "cannot use mask %s: it does not say how long it is; convert it to WAV", file);
     TRY(mask_create_unset(file, source->format.channels, (uint64_t)source->frames, result));
-    struct mask *mask = *result; /* destroyed by mask_load_with after an error */
+    struct mask *mask = *result; /* after an error mask_load_with destroys it */
     mask->rate = source->format.rate;
     mask->layout = source->format.layout;
     mask->sound_format = source->traits.format;
@@ -339,16 +341,16 @@ const struct mask_reader mask_reader_sound = {
 
 /* ---- headerless samples ---- */
 
-/* In a format that the user names, or by the name of the file `.dbl`
- * (Acourate, rePhase: little-endian float64) and `.pcm` (DRC: little-endian float32), both of one
- * channel and unknown rate. */
+/* Samples in a format that the user names. Or that the ending names: `.dbl` (Acourate, rePhase:
+ * little-endian float64) and `.pcm` (DRC: little-endian float32), both of one channel and unknown
+ * rate. */
 
 static const struct {
     const char *suffix;
     const char *format;
 } suffixes[] = {{".dbl", "F64_LE"}, {".pcm", "F32_LE"}};
 
-/* Text or WAV of such a name. */
+/* Whether a file with such an ending is in fact text or WAV. */
 static bool is_other(FILE *stream)
 {
     char head[4];

@@ -5,8 +5,8 @@
 #include "mask/mask.h"
 #include "sound/file/raw_format.h"
 
-/* Which of the directions of a SOFA file, in degrees: azimuth to the left, elevation upwards. All
- * zero: as the sound's channels suggest. */
+/* Which directions of a SOFA file to use. Degrees: azimuth to the left, elevation upwards. All
+ * zero: chosen by the sound's channels. */
 enum mask_interpolate {
     MASK_INTERPOLATE_DEFAULT,
     MASK_INTERPOLATE_NEAREST,
@@ -15,44 +15,46 @@ enum mask_interpolate {
 struct mask_directions {
     bool has_direction;
     double azimuth, elevation;
-    const char *speakers; /* a layout or a list of directions */
+    const char *speakers; /* a layout or a list of directions; NULL: not given */
     enum mask_interpolate interpolate;
 };
 
-/* What is known about a mask file besides its name. All zero: nothing. */
+/* What the caller knows about a mask file besides its name. All zero: nothing. */
 struct mask_load_options {
     bool allow_truncated;
-    bool in_double;             /* taps may be beyond single precision */
-    struct raw_layout raw;      /* with a format: headerless samples */
-    struct stream_format sound; /* that the mask will filter; 0: unknown */
-    const char *folder;         /* with files of a configuration; NULL: that of the mask */
-    size_t file_count;          /* files in the place of others: */
-    const char *const *files;   /* "NAME=>PATH", NAME being what a configuration says, or
-                                   "FILE:NAME=>PATH", where several files are one */
-    bool distrusts_configs;     /* they may name files of that folder only (mask_config.h) */
-    bool skips_nonlinear;       /* their stages that are no filter are left out, not refused */
-    bool is_about_configs;      /* one of these is stated for this mask, which must be one then */
-    bool is_named;              /* by a configuration: cannot be one itself */
-    struct workers *workers;    /* that share the work; NULL: the caller alone */
+    bool in_double;             /* taps may exceed the range of single precision */
+    struct raw_layout raw;      /* if it has a format, the file is headerless samples */
+    struct stream_format sound; /* format of the sound that the mask will filter; 0: unknown */
+    const char *folder; /* folder with files that a configuration names; NULL: the mask's folder */
+    size_t file_count;  /* number of `files` */
+    /* Files to use instead of those that configurations name. "NAME=>PATH": NAME is the name in a
+     * configuration. "FILE:NAME=>PATH": only in the configuration with base name FILE. */
+    const char *const *files;
+    bool distrusts_configs; /* configurations may name files of their folder only (mask_config.h) */
+    bool skips_nonlinear;   /* stages that are not linear are left out, not refused */
+    /* an option that is about configurations was given for this mask, which must then be one */
+    bool is_about_configs;
+    bool is_named; /* a configuration names the file, which must not be a configuration itself */
+    struct workers *workers; /* workers that share the work; NULL: the caller works alone */
     struct mask_directions directions;
 };
 
-/* The option that is about configurations, "folder="; there is one. */
+/* One option that was given and is about configurations, such as "folder=". */
 const char *mask_config_option(const struct mask_load_options *options);
 
 #define MASK_FILE_GIVES "=>"
 
-/* The PATH in NAME=>PATH, after the last "=>"; NULL: there is none. */
+/* The PATH in "NAME=>PATH": the text after the last "=>". NULL: there is none. */
 const char *mask_file_given(const char *text);
 
-/* Read any kind of mask file. Errors: no such file, not a mask, empty, NaN or infinity, memory. */
+/* Reads any kind of mask file. Errors: no such file, not a mask, empty, NaN or infinity, memory. */
 MUST_CHECK enum status mask_load_with(const char *file, const struct mask_load_options *options,
                                       struct mask **mask);
 
 /* Whether an option about directions is given. */
 bool mask_directions_given(const struct mask_directions *directions);
 
-/* Whether a name has this ending, ".wav", in either case. */
+/* Whether a name has this ending, such as ".wav", in upper or lower case. */
 bool mask_file_ends_with(const char *file, const char *ending);
 
 #endif

@@ -11,10 +11,10 @@
 
 /* A response, stored from its first tap to its last. All zero: silence. */
 struct matrix_cell {
-    size_t first; /* taps of silence before the others */
+    size_t first; /* taps of silence before `taps` */
     size_t count;
-    double *taps;       /* NULL: */
-    const double *lent; /* somebody else's, times `gain` */
+    double *taps;       /* own taps; NULL: `lent` has them */
+    const double *lent; /* taps of another owner, to be multiplied by `gain`; or NULL */
     double gain;
 };
 
@@ -33,14 +33,14 @@ static enum status check_length(const struct mask_config *config, uint64_t delay
     return STATUS_OK;
 }
 
-/* The taps, each to be multiplied by *gain. */
+/* The cell's taps. Each is to be multiplied by *gain. */
 static const double *cell_taps(const struct matrix_cell *cell, double *gain)
 {
     *gain = cell->taps ? 1 : cell->gain;
     return cell->taps ? cell->taps : cell->lent;
 }
 
-/* Each tap is a sum that begins with 0, so that no zero is negative. */
+/* Writes the taps. Each is a sum that begins with 0, so that no zero is negative. */
 static void write_taps(const struct matrix_cell *cell, double *to)
 {
     double gain;
@@ -61,7 +61,7 @@ static bool cells_equal(const struct matrix_cell *a, const struct matrix_cell *b
     return k == a->count;
 }
 
-/* Taps of its own, before they change. */
+/* Gives the cell taps of its own, so that they can change. */
 static enum status own(struct matrix_cell *cell)
 {
     if (cell->count == 0 || cell->taps)
@@ -74,7 +74,7 @@ static enum status own(struct matrix_cell *cell)
     return STATUS_OK;
 }
 
-/* Make space for the taps [first, end), keeping the present ones. */
+/* Makes room for the taps [first, end) and keeps the present ones. */
 static enum status cell_extend(struct matrix_cell *cell, size_t first, size_t end)
 {
     TRY(own(cell));
@@ -136,17 +136,18 @@ static const uint64_t TAPS_MOST = 1 << 20;
 static const uint64_t WORK_MOST = 1 << 24;
 static const uint64_t WORK_EACH = 1;
 #else
-static const uint64_t TAPS_MOST = UINT64_MAX;        /* what memory holds is less */
+static const uint64_t TAPS_MOST = UINT64_MAX;        /* memory limits it */
 static const uint64_t WORK_MOST = (uint64_t)1 << 33; /* taps processed */
-static const uint64_t WORK_EACH = 4;                 /* or so many times those that memory holds */
+static const uint64_t WORK_EACH =
+    4; /* the limit in times the taps that memory holds, if that is more */
 #endif
 
 struct mask_matrix {
     const struct mask_config *config;
     size_t inputs;
     size_t outputs;
-    struct matrix_cell *cells; /* output after output, all inputs each */
-    uint64_t held;             /* taps of all cells */
+    struct matrix_cell *cells; /* output by output, with all inputs of each */
+    uint64_t held;             /* taps in all cells */
     uint64_t work;             /* taps processed so far */
 };
 
@@ -174,7 +175,7 @@ static uint64_t work_most(void)
     return all > WORK_MOST ? all : WORK_MOST;
 }
 
-/* Before memory is asked for: a response of `before` taps is to have `after`. */
+/* Checks the memory before a response of `before` taps gets `after` taps. */
 static enum status check_held(const struct mask_matrix *matrix, uint64_t before, uint64_t after)
 {
     uint64_t held = matrix->held - before + after, most = taps_most();
@@ -207,7 +208,7 @@ static enum status account(struct mask_matrix *matrix, const struct matrix_cell 
     return mask_matrix_work(matrix, response->count);
 }
 
-/* The taps that a response has with `count` more of them after `delay`. */
+/* The number of taps of a response after `count` taps are added with `delay`. */
 static uint64_t extended(const struct matrix_cell *response, uint64_t delay, size_t count)
 {
     uint64_t first = delay, end = delay + count;
@@ -220,7 +221,7 @@ static uint64_t extended(const struct matrix_cell *response, uint64_t delay, siz
     return end - first;
 }
 
-/* Products of each tap, or an FFT, which takes as long as so many. */
+/* The work of a convolution: a product for each tap, or an FFT with about so many. */
 static uint64_t convolution_work(size_t a, size_t b)
 {
     static const uint64_t fft = 64;
@@ -326,7 +327,8 @@ enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double
     for (size_t i = 0; i < matrix->inputs; i++) {
         struct matrix_cell *response = cell(matrix, i, output);
         size_t before = response->count;
-        TRY(mask_matrix_work(matrix, convolution_work(before, count))); /* before it is done */
+        /* counted before it is done */
+        TRY(mask_matrix_work(matrix, convolution_work(before, count)));
         if (before > 0 && count > 0 && gain != 0)
             TRY(check_held(matrix, before, (uint64_t)before + count - 1));
         TRY(cell_filter(matrix->config, response, gain, delay, taps, count));
@@ -341,12 +343,12 @@ enum status mask_matrix_gain(struct mask_matrix *matrix, size_t output, double g
     return mask_matrix_filter(matrix, output, gain, delay, &one, 1);
 }
 
-/* The taps of the filter's response, at most MATRIX_RING_MOST and what all filters together may; 0:
- * it is not stable or rings for longer. */
+/* The length of the filter's response, at most MATRIX_RING_MOST and the work that is left. *length
+ * 0: it is not stable, or rings longer. */
 static enum status ring_length(struct mask_matrix *matrix, const struct recursive *filter,
                                size_t *length)
 {
-    /* It is sought in twice as many taps as it has, and half of them before. */
+    /* The search doubles its range: up to twice the length, after half of that. */
     uint64_t each = 4 * ((uint64_t)filter->memory + 1), left = (work_most() - matrix->work) / each;
     TRY(recursive_length(filter, left < MATRIX_RING_MOST ? (size_t)left : MATRIX_RING_MOST,
                          length));
@@ -365,7 +367,7 @@ static enum status filter_recursive(struct mask_matrix *matrix, size_t output,
         matrix->work += (uint64_t)count * filter->memory;
         TRY(check_length(matrix->config, response->first, count));
         TRY(check_held(matrix, before, count));
-        TRY(account(matrix, response, before)); /* before the work is done */
+        TRY(account(matrix, response, before)); /* counted before the work is done */
         TRY(cell_extend(response, response->first, response->first + count));
         filter->run(filter->data, response->taps, count);
         response->count = recursive_kept(response->taps, count);
@@ -449,7 +451,7 @@ bool mask_matrix_is_silent(const struct mask_matrix *matrix)
     return i == cells;
 }
 
-/* Sets the column of each cell, shared by equal responses. Returns the number of columns. */
+/* Sets the column of each cell, which equal responses share. Returns the number of columns. */
 static size_t share_columns(const struct mask_matrix *matrix, size_t *column_of)
 {
     size_t cells = matrix->inputs * matrix->outputs, count = 0;
@@ -466,7 +468,7 @@ static size_t share_columns(const struct mask_matrix *matrix, size_t *column_of)
 
 struct matrix_fill {
     const struct mask_matrix *matrix;
-    const size_t *cells; /* of each column */
+    const size_t *cells; /* [column] cell that has its response */
     struct mask *mask;
 };
 
@@ -503,7 +505,7 @@ static enum status fill(const struct mask_matrix *matrix, const size_t *column_o
     struct matrix_fill job = {matrix, cell_of, mask};
     workers_run(mask_workers(matrix->config->options->workers, mask), count, fill_column, &job);
     free(cell_of);
-    if (stop_requested()) /* taps are missing */
+    if (stop_requested()) /* then taps are missing */
         return STATUS_INTERRUPTED;
     mask->inputs = matrix->inputs;
     mask->outputs = matrix->outputs;

@@ -9,9 +9,10 @@
  *   biquad2,
  *   ...
  *
- * y[i] = b0 x[i] + b1 x[i-1] + b2 x[i-2] + a1 y[i-1] + a2 y[i-2]: a1 and a2 have the opposite signs
- * of a transfer function's. The file does not say its rate, and a wrong one would move all
- * frequencies: the user must. */
+ * y[i] = b0 x[i] + b1 x[i-1] + b2 x[i-2] + a1 y[i-1] + a2 y[i-2]. The signs of a1 and a2 are
+ * opposite to a transfer function's. The file does not give its rate. The user must, since a wrong
+ * rate would move all frequencies.
+ */
 #include "import/mask_config.h"
 #include "import/mask_matrix.h"
 
@@ -26,12 +27,12 @@ static const char *const names[VALUES] = {"b0", "b1", "b2", "a1", "a2"};
 
 struct minidsp {
     struct mask_config *config;
-    size_t biquads; /* begun so far */
-    size_t values;  /* of the present one */
+    size_t biquads; /* biquads that have begun so far */
+    size_t values;  /* values of the current biquad */
     double value[VALUES];
 };
 
-/* The digits after "biquad" are not read. */
+/* Whether a word is "biquad" and more. The digits after it are not read. */
 static bool is_title(const char *word)
 {
     return strncasecmp(word, "biquad", 6) == 0 && isdigit((unsigned char)word[6]);

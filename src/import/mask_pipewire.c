@@ -1,6 +1,6 @@
 /* Configurations of PipeWire's filter chain: the module's graph of builtin filters, between the
- * channels of its capture and playback streams. The module of a parametric equaliser loads such a
- * one. */
+ * channels of its capture and playback streams. Also the module of a parametric equaliser, which
+ * loads such a graph. */
 #include "import/mask_pipewire.h"
 
 #include "base/plural.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The channel of the sound that a port of a stream of so many channels is. */
+/* The channel of the sound that a stream's port stands for, in a stream of so many channels. */
 static size_t channel_of(const struct channel_order *order, size_t channels, size_t port)
 {
     return order->count == channels ? order->rows[port] : port;
@@ -41,7 +41,7 @@ static struct pipewire_node *node_named(struct pipewire_graph *graph, const char
     return NULL;
 }
 
-/* "node:port", or a port of the node that is usual there. */
+/* Finds a port by "node:port", or by a node's name alone, which means its usual port. */
 static enum status find_port(struct pipewire_graph *graph, const char *text, bool is_input,
                              struct pipewire_node **node, size_t *port)
 {
@@ -153,7 +153,7 @@ static enum status load_inputs(struct pipewire_graph *graph, const json_t *names
             continue;
         port = i;
         if (name) {
-            node = &graph->nodes[graph->node_count - 1]; /* overwritten */
+            node = &graph->nodes[graph->node_count - 1]; /* the node is overwritten */
             TRY(find_port(graph, json_string_value(name), true, &node, &port));
         }
         TRY(use_input(graph, node, port, (struct pipewire_source){PIPEWIRE_INPUT, i, 0}));
@@ -243,7 +243,7 @@ enum status pipewire_feed(struct pipewire_graph *graph, struct pipewire_source s
                                   pipewire_row(graph, from, source.port), gain);
 }
 
-/* What it is linked to runs before. */
+/* Runs a node, after the nodes that it is linked to. */
 static enum status run_node(struct pipewire_graph *graph, struct pipewire_node *node)
 {
     const struct pipewire_kind *kind = node->kind;
@@ -279,7 +279,8 @@ static enum status graph_run(struct pipewire_graph *graph)
 
 /* ---- what is not linked ---- */
 
-/* A node with as many inputs as outputs filters each by itself; any other needs one input. */
+/* Whether a node's output gets input. If a node has as many inputs as outputs, each output needs
+ * its own input. Any other node needs one input. */
 static bool is_fed(const struct pipewire_node *node, size_t output)
 {
     size_t count = node->kind->inputs;
@@ -314,8 +315,8 @@ static enum status check_node(struct pipewire_graph *graph, const struct pipewir
     return STATUS_OK;
 }
 
-/* After it ran: say which inputs that reach an output are not linked, and which nodes reach none.
- */
+/* After the graph ran, notes which inputs that reach an output are not linked, and which nodes
+ * reach no output. */
 static enum status graph_check(struct pipewire_graph *graph, bool is_silent)
 {
     for (size_t i = 0; i < graph->node_count; i++) {
@@ -328,7 +329,7 @@ static enum status graph_check(struct pipewire_graph *graph, bool is_silent)
 }
 
 enum {
-    CELLS_MOST = 1 << 20, /* of a graph's matrix */
+    CELLS_MOST = 1 << 20, /* cells of a graph's matrix */
 };
 static const char MODULE[] = "libpipewire-module-filter-chain";
 static const char EQUALIZER[] = "libpipewire-module-parametric-equalizer";
@@ -351,7 +352,7 @@ static void add_position(const char *name, size_t length, uint8_t at[MATRIX_CHAN
     ++*count;
 }
 
-/* "[ FL FR ]", also as text. */
+/* Reads positions, as in "[ FL FR ]"; they may also be text. */
 static size_t read_positions(const json_t *positions, uint8_t at[MATRIX_CHANNELS_MOST])
 {
     const char *text = json_string_value(positions);
@@ -369,8 +370,8 @@ static size_t read_positions(const json_t *positions, uint8_t at[MATRIX_CHANNELS
     return count;
 }
 
-/* Channels of a stream. 0: not said. PipeWire links by positions, whose order the sound need not
- * have. */
+/* Reads the channels of a stream; *channels 0: not given. PipeWire links by position, and the sound
+ * may have another order of positions. */
 static enum status read_channels(struct pipewire_graph *graph, const json_t *properties,
                                  size_t *channels, struct channel_order *order)
 {
@@ -394,14 +395,14 @@ static enum status read_channels(struct pipewire_graph *graph, const json_t *pro
     return STATUS_OK;
 }
 
-/* Rate of a stream. Unchanged: not said. */
+/* Reads the rate of a stream. If it is not given, *rate stays. */
 static enum status read_rate(struct pipewire_graph *graph, const json_t *properties, int64_t *rate)
 {
     return mask_json_count(&graph->json, properties, "audio.rate", 0, MASK_RATE_MOST, rate);
 }
 
 struct pipewire_streams {
-    size_t capture, playback; /* channels; 0: not said */
+    size_t capture, playback; /* numbers of channels; 0: not given */
     size_t instances;
     size_t inputs, outputs;
 };
@@ -423,12 +424,13 @@ static enum status read_streams(struct pipewire_graph *graph, const json_t *args
     rate = capture_rate;
     TRY(read_rate(graph, capture, &capture_rate));
     TRY(read_rate(graph, playback, &rate));
-    graph->rate = (uint32_t)(rate > capture_rate ? rate : capture_rate); /* as PipeWire does */
+    /* the higher rate, as in PipeWire */
+    graph->rate = (uint32_t)(rate > capture_rate ? rate : capture_rate);
     return STATUS_OK;
 }
 
-/* Channels of a stream, of `said`, for instances of `each`; ports that the graph does not list may
- * stay unconnected. */
+/* Settles the number of channels of a stream: `said` if it is given, for `instances` of `each`
+ * channels. Ports that the graph does not list may stay unconnected. */
 static enum status settle_channels(struct pipewire_graph *graph, const char *stream, size_t said,
                                    size_t each, size_t instances, bool are_named, size_t *channels)
 {
@@ -447,7 +449,7 @@ static enum status settle_streams(struct pipewire_graph *graph, struct pipewire_
     size_t said = streams->capture, playback = streams->playback;
     bool fits = sound <= MATRIX_CHANNELS_MOST && (!graph->names_inputs || sound % inputs == 0);
     if (!said && !playback && fits)
-        said = sound; /* as a stream has that is connected */
+        said = sound; /* as for a stream that is connected */
     if (said || playback)
         streams->instances = said ? said / inputs : playback / outputs;
     else if (inputs == 1 && outputs == 1)
@@ -483,7 +485,7 @@ static enum status collect(struct pipewire_graph *graph, const struct pipewire_s
     return STATUS_OK;
 }
 
-/* A graph of one channel that no stream limits serves sound of any number of channels. */
+/* Makes a mask for any number of channels from a graph of one channel, if no stream limits them. */
 static void free_paths(const struct pipewire_streams *streams, struct mask *mask)
 {
     bool is_whole = mask->path_count == streams->instances &&
@@ -547,8 +549,8 @@ static enum status read_graph(struct mask_config *config, const json_t *args, st
 
 /* ---- the file ---- */
 
-/* The graph that the module of an equaliser makes: a node param_eq of its file, for two channels
- * where nothing says how many. */
+/* Makes the graph of the equaliser module: a node param_eq with the module's file. It has two
+ * channels if their number is not given. */
 static enum status make_equalizer(const struct mask_config *config, json_t *args)
 {
     const char *file = json_string_value(json_object_get(args, "equalizer.filepath"));
@@ -601,7 +603,7 @@ static enum status read_pipewire(struct mask_config *config, struct mask **mask)
     return status;
 }
 
-/* Whether the text has the word, other than in a remark. */
+/* Whether the text has the word outside remarks. */
 static bool has_word(const char *text, const char *word)
 {
     for (const char *at = text; (at = strstr(at, word)); at++) {

@@ -1,5 +1,5 @@
-/* The nodes of a filter chain that convolve: convolvers, whose impulses are those of files, of
- * text, or made; and the spatializer. */
+/* The nodes of a filter chain that convolve. Convolvers have impulses from files, from text, or
+ * computed. The spatializer is here, too. */
 #include "import/mask_pipewire.h"
 
 #include "base/plural.h"
@@ -12,11 +12,11 @@
 static const double DELAY_MOST = 10; /* seconds */
 
 struct impulse {
-    const struct mask *file; /* NULL: `taps` */
+    const struct mask *file; /* NULL: the impulse is in `taps` */
     size_t column;
     double gain;
     size_t delay;        /* frames */
-    size_t first, count; /* of the file or the taps */
+    size_t first, count; /* the part of the file or the taps that is used */
     double *taps;
 };
 
@@ -25,7 +25,8 @@ static void impulse_free(struct impulse *impulse)
     free(impulse->taps);
 }
 
-/* A file of several is the one whose rate is nearest to audio.rate, or to that asked for. */
+/* Chooses from several files the one whose rate is nearest to audio.rate or, without it, to the
+ * wanted rate. */
 static enum status choose_file(struct pipewire_graph *graph, const json_t *names,
                                const struct mask **chosen)
 {
@@ -41,7 +42,7 @@ static enum status choose_file(struct pipewire_graph *graph, const json_t *names
         TRY(mask_config_mask_any_rate(graph->config, json_string_value(name), NULL, &mask));
         double distance = fabs((double)mask->rate - wanted);
         if (wanted == 0)
-            distance = *chosen != NULL; /* the first */
+            distance = *chosen != NULL; /* no rate is wanted, so the first file is chosen */
         if (distance < nearest) {
             nearest = distance;
             *chosen = mask;
@@ -52,7 +53,7 @@ static enum status choose_file(struct pipewire_graph *graph, const json_t *names
     return mask_config_rate(graph->config, (*chosen)->rate);
 }
 
-/* "/ir:RATE,VALUE,VALUE" */
+/* Reads an impulse from text: "/ir:RATE,VALUE,VALUE". */
 static enum status read_inline(struct pipewire_graph *graph, const char *text,
                                struct impulse *impulse)
 {
@@ -70,7 +71,7 @@ static enum status read_inline(struct pipewire_graph *graph, const char *text,
                      : pipewire_refuse(graph, "'%.40s' is not a number", word);
     }
     free(words);
-    impulse->taps = values.values; /* also after an error, to be freed */
+    impulse->taps = values.values; /* set even after an error, so that it is freed */
     if (status != STATUS_OK)
         return status;
     if (values.count < 2 || values.values[0] < 1 || values.values[0] > MASK_RATE_MOST)
@@ -84,7 +85,7 @@ static enum status read_inline(struct pipewire_graph *graph, const char *text,
 static enum status make_hilbert(struct pipewire_graph *graph, size_t length,
                                 struct impulse *impulse)
 {
-    static const uint64_t cosine = 16; /* as much work as so many taps */
+    static const uint64_t cosine = 16; /* a cosine takes as much work as so many taps */
     size_t half = length / 2;
     impulse->count = length;
     if (!graph->matrix)
@@ -117,7 +118,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Make or load the whole impulse that `filename` names. */
+/* Computes or loads the whole impulse that `filename` names. */
 static enum status open_impulse(struct pipewire_graph *graph, const json_t *filename, size_t length,
                                 struct impulse *impulse)
 {
@@ -137,7 +138,8 @@ static enum status open_impulse(struct pipewire_graph *graph, const json_t *file
     return STATUS_OK;
 }
 
-/* A whole number is in frames, any other in seconds, at the rate that the files have set. */
+/* Reads a delay. A whole number is in frames, any other in seconds, at the rate that the files have
+ * set. */
 static enum status read_delay(struct pipewire_graph *graph, const json_t *json, size_t *delay)
 {
     double value = 0, rate;
@@ -158,7 +160,7 @@ static const char *const impulse_settings[] = {
     "resample_quality", NULL};
 static const char *const convolver2_settings[] = {STREAM_SETTINGS, "impulses", NULL};
 
-/* `length` counts from the file's start, whatever the offset is. */
+/* Reads an impulse. `length` counts from the file's start, not from the offset. */
 static enum status read_impulse(struct pipewire_graph *graph, const json_t *json, size_t usual,
                                 struct impulse *impulse)
 {
@@ -205,7 +207,7 @@ static enum status convolve(struct pipewire_graph *graph, const json_t *json, si
     return status;
 }
 
-/* Without a matrix the files are only loaded. */
+/* Runs a convolver. Before there is a matrix, it only loads the files. */
 static enum status run_convolver(struct pipewire_graph *graph, const struct pipewire_node *node)
 {
     return convolve(graph, node->config, graph->instance, pipewire_row(graph, node, 0));
@@ -247,13 +249,13 @@ const struct pipewire_kind pipewire_convolver2 = {
 
 /* ---- the spatializer ----
  *
- * Two ears for a direction of a SOFA file, as libmysofa makes
- * them for PipeWire.
+ * It makes two ears' responses for a direction of a SOFA file, as libmysofa does for PipeWire.
  *
- * The whole file is scaled so that its first response (that of the least sum of azimuth and
- * elevation) has the energy 2. A direction that was measured has its response; between others up to
- * four are weighted by one over their distance, as they are: they are not aligned in time. Delays
- * that the file states are left out. (C. Hoene, libmysofa 1.3; PipeWire 1.4.) */
+ * The whole file is scaled so that its first response, with the least sum of azimuth and elevation,
+ * has the energy 2. A measured direction has its own response. Other directions have up to four
+ * responses, weighted by one over their distance and not aligned in time. The file's delays are
+ * ignored. (C. Hoene, libmysofa 1.3; PipeWire 1.4.)
+ */
 
 enum { EARS = 2, AXES = 3, NEIGHBOURS = 6 };
 static const double degree = M_PI / 180, same = 1e-5;
@@ -263,8 +265,8 @@ static const double AWAY_MOST = 45;                 /* degrees */
 struct pipewire_sofa {
     char *path;
     struct sofa_file file;
-    double (*at)[AXES];             /* of each measurement, in metres */
-    double least[AXES], most[AXES]; /* of all: azimuth, elevation, distance */
+    double (*at)[AXES];             /* [measurement] position in metres */
+    double least[AXES], most[AXES]; /* range of all positions: azimuth, elevation, distance */
     double gain;
 };
 
@@ -290,7 +292,7 @@ static double distance(const double a[AXES], const double b[AXES])
     return sqrt(pow(a[0] - b[0], 2) + pow(a[1] - b[1], 2) + pow(a[2] - b[2], 2));
 }
 
-/* Moves a place that is nearer or farther than all. */
+/* Finds the nearest measurement. Moves `at` first if it is nearer or farther than all of them. */
 static size_t find_nearest(const struct pipewire_sofa *sofa, double at[AXES])
 {
     static const double origin[AXES] = {0};
@@ -307,7 +309,8 @@ static size_t find_nearest(const struct pipewire_sofa *sofa, double at[AXES])
     return found;
 }
 
-/* The first other measurement from one along an axis; the same: there is none. */
+/* The first other measurement along an axis from measurement `from`. Returns `from` if there is
+ * none. */
 static size_t find_neighbour(const struct pipewire_sofa *sofa, size_t from, size_t axis,
                              double step)
 {
@@ -329,7 +332,7 @@ static size_t find_neighbour(const struct pipewire_sofa *sofa, size_t from, size
     return found;
 }
 
-/* The measurements that make a place, and their shares. */
+/* The measurements that make a place, with their weights. Returns their number. */
 static size_t find_weights(const struct pipewire_sofa *sofa, double at[AXES],
                            struct sofa_weight weights[1 + AXES])
 {
@@ -356,7 +359,8 @@ static size_t find_weights(const struct pipewire_sofa *sofa, double at[AXES],
 
 /* ---- the file ---- */
 
-/* libmysofa's loudness: by a sum of angles, of which negative ones are the least. */
+/* libmysofa's gain for loudness. It picks the measurement with the least sum of angles; negative
+ * angles count as negative. */
 static double loudness_gain(const struct sofa_file *file)
 {
     const struct sofa_array *source = &file->arrays[SOFA_SOURCE], *ir = &file->arrays[SOFA_IR];
@@ -413,7 +417,8 @@ void pipewire_sofa_free(struct pipewire_sofa *sofa)
     free(sofa);
 }
 
-/* The graph keeps the last one: most graphs have one for all directions. Takes the path. */
+/* Opens a SOFA file. The graph keeps the last one, since most graphs use one for all directions.
+ * Takes over `path`. */
 static enum status open_file(struct pipewire_graph *graph, char *path)
 {
     FILE *stream = NULL;

@@ -1,6 +1,8 @@
-/* The nodes of a filter chain that are linear, but for the convolver.
+/* The linear nodes of a filter chain, except the convolver.
  *
- * Sections are those of PipeWire from 1.4 on; before, Q of bq_lowpass and bq_highpass was in dB. */
+ * Sections are those of PipeWire from 1.4 on. In earlier versions, Q of bq_lowpass and bq_highpass
+ * was in dB.
+ */
 #include "import/mask_pipewire.h"
 
 #include "base/files_read.h"
@@ -22,7 +24,7 @@ static const struct {
     {"bq_notch", BIQUAD_NOTCH},          {"bq_allpass", BIQUAD_ALLPASS},
 };
 
-/* What remains of a section at 0 Hz (`is_low`) or half the rate: a gain. */
+/* The gain that a section becomes at a frequency of 0 Hz (`is_low`) or of half the rate. */
 static double gain_at_limit(enum biquad_kind kind, bool is_low, double gain)
 {
     double shelf = pow(10, gain / 20);
@@ -42,7 +44,7 @@ static double gain_at_limit(enum biquad_kind kind, bool is_low, double gain)
     }
 }
 
-/* What remains of a section as Q goes to zero; NAN: it has a usual Q. */
+/* The gain that a section becomes as Q goes to zero. NAN: it has a usual Q. */
 static double gain_without_q(enum biquad_kind kind, double gain)
 {
     switch (kind) {
@@ -59,7 +61,7 @@ static double gain_without_q(enum biquad_kind kind, double gain)
     }
 }
 
-/* A section as PipeWire makes it, also at the limits of frequency and Q. False: no such label. */
+/* Makes a section as PipeWire does, even at the limits of frequency and Q. False: no such label. */
 static bool make_biquad(const char *label, double frequency, double q, double gain, double rate,
                         struct biquad *biquad)
 {
@@ -98,7 +100,7 @@ static enum status run_section(struct pipewire_graph *graph, const struct pipewi
     return mask_matrix_biquads(graph->matrix, pipewire_row(graph, node, 0), &biquad, 1);
 }
 
-/* The coefficients of the rate that is nearest; the first of those. */
+/* Chooses the coefficients with the nearest rate; of equal ones the first. */
 static enum status choose_coefficients(struct pipewire_graph *graph, const json_t *list,
                                        double rate, const json_t **chosen)
 {
@@ -195,10 +197,11 @@ static enum status run_linear(struct pipewire_graph *graph, const struct pipewir
 size_t pipewire_frames(double seconds, double rate)
 {
     float frames = (float)seconds * (float)rate;
-    return frames > 0 ? (size_t)fminf(frames, MATRIX_TAPS_MOST) : 0; /* which is refused later */
+    /* a longer delay is refused later */
+    return frames > 0 ? (size_t)fminf(frames, MATRIX_TAPS_MOST) : 0;
 }
 
-/* ff + z^-delay / (1 - fb z^-delay), until it is 160 dB down. */
+/* Runs a comb filter: ff + z^-delay / (1 - fb z^-delay), until it has decayed by 160 dB. */
 static enum status run_comb(struct pipewire_graph *graph, const struct pipewire_node *node,
                             size_t delay, double feedback, double forward)
 {
@@ -228,7 +231,7 @@ static const struct pipewire_control delay_controls[] = {
 
 static enum status run_delay(struct pipewire_graph *graph, const struct pipewire_node *node)
 {
-    enum { BUFFER = 64 }; /* that PipeWire's is rounded up to */
+    enum { BUFFER = 64 }; /* frames; PipeWire's buffer is a multiple */
     double seconds, feedback, forward, most = 1, rate;
     TRY(pipewire_control(graph, node, "Delay (s)", &seconds));
     TRY(pipewire_control(graph, node, "Feedback", &feedback));
@@ -250,10 +253,10 @@ static enum status run_delay(struct pipewire_graph *graph, const struct pipewire
 
 /* ---- the parametric equaliser ---- */
 
-/* Sections for up to 8 channels, from its settings or from a listing of AutoEq. */
+/* Sections for up to 8 channels, from the node's settings or from an AutoEq listing. */
 enum {
     SECTIONS_MOST = 64,
-    FREQUENCY_MOST = 8, /* characters of a listing that PipeWire reads, as in the next */
+    FREQUENCY_MOST = 8, /* characters of each number that PipeWire reads */
     GAIN_MOST = 6,
     Q_MOST = 6,
 };
@@ -306,8 +309,8 @@ static enum status read_filters(struct pipewire_graph *graph, const json_t *filt
     return STATUS_OK;
 }
 
-/* "Filter 1: ON PK Fc 105 Hz Gain -3.2 dB Q 0.70": words at fixed places, as PipeWire reads them.
- * Behind a number that is too long, its next words are out of place; Q is the last.
+/* Reads a line such as "Filter 1: ON PK Fc 105 Hz Gain -3.2 dB Q 0.70". As in PipeWire, words are
+ * at fixed places. If a number is too long, the rest of it counts as the next words. Q is the last.
  */
 static enum status read_line(struct pipewire_graph *graph, struct mask_config *file, char *line,
                              struct section_list *list)
@@ -338,7 +341,7 @@ static enum status read_line(struct pipewire_graph *graph, struct mask_config *f
     return add_section(graph, types[i][1], frequency, q, gain, list);
 }
 
-/* PipeWire takes the first line as the preamp, whatever it is. */
+/* Reads a listing. PipeWire takes the first line as the preamp, even if it is something else. */
 static enum status read_lines(struct pipewire_graph *graph, struct mask_config *file,
                               struct section_list *list)
 {
@@ -386,7 +389,8 @@ static enum status read_listing(struct pipewire_graph *graph, const json_t *name
     return status;
 }
 
-/* A number after the key is that of a channel, from 1; without one it is for all. */
+/* Whether a key is for a channel. A number after it is the channel's, from 1. Without a number it
+ * is for all. */
 static bool is_for(const char *key, const char *name, size_t channel)
 {
     uint64_t number;
@@ -396,7 +400,7 @@ static bool is_for(const char *key, const char *name, size_t channel)
     return !key[length] || (mask_config_count(key + length, &number) && number == channel + 1);
 }
 
-/* The last setting for a channel counts. */
+/* Reads the settings of a channel. If it has several, the last one counts. */
 static enum status read_channel(struct pipewire_graph *graph, const struct pipewire_node *node,
                                 size_t channel, struct section_list *list)
 {
@@ -498,7 +502,7 @@ const struct pipewire_kind *pipewire_kind_named(const char *type, const char *la
     return NULL;
 }
 
-/* A control is given by its name or its index. */
+/* The key of a control, which is its name or its index. */
 static const char *key_of(const struct pipewire_node *node, size_t index, char number[8])
 {
     const char *name = node->kind->controls[index].name;

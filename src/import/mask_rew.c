@@ -1,8 +1,9 @@
 /* Impulse responses that REW (Room EQ Wizard) exports as text.
  *
- * Lines that begin with `*` are remarks, others in the header are `VALUE // LABEL`. After
- * `* Data start` comes one sample a line. A normalised response is multiplied by its original peak,
- * so that levels of different exports match. Decimals have a point or a comma. */
+ * Lines that begin with `*` are remarks. Other lines of the header are `VALUE // LABEL`. After `*
+ * Data start` there is one sample a line. A normalised response is multiplied by its original peak,
+ * so that levels of different exports match. Decimals have a point or a comma.
+ */
 #include "base/plain_text.h"
 #include "base/text_lines.h"
 #include "base/text_stream.h"
@@ -23,10 +24,10 @@ enum { HEADER_LINES_MOST = 1000, HEAD_BYTES = 4096 };
 struct rew {
     struct text_lines lines;
     bool is_normalised;
-    bool says_normalised; /* or not */
-    double peak;          /* before normalisation; 0: unknown */
+    bool says_normalised; /* the file says whether it is normalised */
+    double peak;          /* peak before normalisation; 0: unknown */
     double interval;      /* seconds */
-    double start;         /* seconds: time of the first sample */
+    double start;         /* time of the first sample, in seconds */
     double length;        /* samples; 0: unknown */
     struct mask_values samples;
 };
@@ -192,13 +193,15 @@ const struct mask_reader mask_reader_rew = {
  *   2       False    Manual   LS_Q  100.0          2.0       0.707
  *   3       True     Auto     None
  *
- * Cells are separated by tabs, or as the words of the header: by semicolons, commas, or blanks
- * where none is empty. Each row becomes a line of a listing (eq_listing.h) and is read as such.
- * Columns of other names say nothing about the filter. Lines of anything else are remarks. */
+ * Cells are separated by tabs, or as the words of the header are: by semicolons or commas, or by
+ * blanks if no cell is empty. Each row is converted to a line of a listing (eq_listing.h) and read
+ * as one. Columns with other names do not matter to the filter. Lines of any other kind are
+ * remarks.
+ */
 
 enum { CELLS_MOST = 16, ROWS_MOST = 1000 };
 
-/* What a column's cells are in a listing: between these. */
+/* The texts before and after a column's cells in a listing. */
 static const struct rew_column {
     const char *name;
     const char *before;
@@ -211,14 +214,14 @@ static const struct rew_column {
 struct rew_table {
     struct mask_config *config;
     struct mask_matrix *matrix;
-    size_t columns;                              /* 0: before the first header */
-    char separator;                              /* of the header */
-    const struct rew_column *column[CELLS_MOST]; /* NULL: not used */
+    size_t columns;                              /* 0: no header was read yet */
+    char separator;                              /* separator of the header */
+    const struct rew_column *column[CELLS_MOST]; /* NULL: the column is not used */
     size_t rows;
     bool has_grouped[2];
 };
 
-/* The next cell of a line, in place; NULL: none left. */
+/* The next cell of a line, in place. NULL: no cell is left. */
 static char *next_cell(char **rest, char separator)
 {
     char *cell = *rest;
@@ -246,7 +249,7 @@ static bool is_header(const char *line)
     return true;
 }
 
-/* What a column says of the filter; NULL: nothing. A value in another unit is refused. */
+/* What a column means for the filter. NULL: nothing. A value in another unit is refused. */
 static enum status find_column(struct rew_table *table, const char *name,
                                const struct rew_column **column)
 {
@@ -279,7 +282,7 @@ static enum status read_columns(struct rew_table *table, char *line)
     return STATUS_OK;
 }
 
-/* LS_Q is LSQ in a listing. */
+/* Prints a cell for the listing, where LS_Q is called LSQ. */
 static void print_cell(FILE *to, const struct rew_column *column, const char *cell)
 {
     fputs(column->before, to);

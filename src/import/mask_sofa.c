@@ -13,15 +13,16 @@
 
 /* ---- loudspeakers ----
  *
- * Where those of a layout stand, seen by a listener: channels in the order of WAV files, FL FR FC
- * LFE BL BR SL SR TFL TFR TBL TBR. Angles by ITU-R BS.2051 and BS.775, in degrees as in SOFA:
- * azimuth from the front to the left, elevation upwards. */
+ * Where a layout's loudspeakers stand, seen by a listener. Channels are in the order of WAV files:
+ * FL FR FC LFE BL BR SL SR TFL TFR TBL TBR. Angles are those of ITU-R BS.2051 and BS.775, in
+ * degrees as in SOFA: azimuth from the front to the left, elevation upwards.
+ */
 
 enum { SPEAKERS_MOST = 64 };
 
 struct speaker {
     double azimuth, elevation;
-    bool is_low; /* LFE, at the place of the front centre */
+    bool is_low; /* an LFE, which is placed at the front centre */
 };
 
 struct speakers {
@@ -76,7 +77,8 @@ static bool parse_one(const char **text, struct speaker *speaker)
     return fabs(speaker->azimuth) <= 360 && fabs(speaker->elevation) <= 90;
 }
 
-/* Two at least: 3.1 alone would be a layout that is not known. */
+/* Parses a list of at least two directions. A single number such as 3.1 would be an unknown layout.
+ */
 static bool parse_list(const char *text, struct speakers *speakers)
 {
     speakers->count = 0;
@@ -112,7 +114,7 @@ static const char *usual_speakers(size_t channels)
     return NULL;
 }
 
-/* ---- the directions in which a file was measured, as the listener's head sees them ---- */
+/* ---- directions of a file's measurements, as the listener's head sees them ---- */
 
 enum { NEIGHBOURS = 24, SOFA_AROUND = 3 };
 static const double same_degrees = 0.05, same_distance = 0.05;
@@ -129,7 +131,7 @@ static void cross(const double a[3], const double b[3], double result[3])
         result[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
 }
 
-/* Returns the former length; a vector of none stays. */
+/* Scales a vector to length 1 and returns its former length. A vector of length 0 stays. */
 static double scale_to_one(double a[3])
 {
     double length = sqrt(dot(a, a));
@@ -148,14 +150,14 @@ static double elevation_of(const struct sofa_direction *direction)
     return asin(fmax(-1, fmin(direction->at[2], 1))) / degree;
 }
 
-/* By the chord, which keeps small angles exact. */
+/* The angle, computed by the chord, which keeps small angles exact. */
 static double angle_between(const struct sofa_direction *a, const struct sofa_direction *b)
 {
     double between[3] = {a->at[0] - b->at[0], a->at[1] - b->at[1], a->at[2] - b->at[2]};
     return 2 * asin(fmin(sqrt(dot(between, between)) / 2, 1)) / degree;
 }
 
-/* The axes of the head: front, left, top. */
+/* The axes of the listener's head: front, left, top. */
 static void head_of(const struct sofa_file *file, size_t measurement, double head[3][3])
 {
     const struct sofa_array *view = &file->arrays[SOFA_VIEW], *up = &file->arrays[SOFA_UP];
@@ -166,7 +168,7 @@ static void head_of(const struct sofa_file *file, size_t measurement, double hea
     if (!sofa_position(up, *up->type ? up->type : view->type, measurement, head[2]))
         memcpy(head[2], level[2], sizeof level[2]);
     cross(head[2], head[0], head[1]);
-    if (scale_to_one(head[1]) < 1e-6) /* no top, or where it looks */
+    if (scale_to_one(head[1]) < 1e-6) /* there is no up vector, or it is in the direction of view */
         memcpy(head[1], level[1], sizeof level[1]);
     cross(head[0], head[1], head[2]);
 }
@@ -200,8 +202,9 @@ static bool has_one_for_each(const struct sofa_file *file, enum sofa_variable va
     return count <= 3 || count == 3 * file->measurements;
 }
 
-/* One for each measurement, to be freed: of its source, relative to its listener; in files with
- * several sources at once (data type FIR-E) that in which the listener looks. */
+/* The direction of each measurement: of its source, relative to its listener. In files with several
+ * sources at once (data type FIR-E) it is the listener's direction of view. The caller frees the
+ * array. */
 static enum status measure_directions(const char *name, const struct sofa_file *file,
                                       struct sofa_direction **result)
 {
@@ -224,7 +227,7 @@ static enum status measure_directions(const char *name, const struct sofa_file *
     return STATUS_OK;
 }
 
-/* The nearest measurement; of several in one direction, the farthest away. */
+/* The nearest measurement. If several have the same direction, the farthest away of them. */
 static size_t find_nearest(const struct sofa_direction *directions, size_t count,
                            const struct sofa_direction *wanted)
 {
@@ -239,8 +242,8 @@ static size_t find_nearest(const struct sofa_direction *directions, size_t count
     return best;
 }
 
-/* The nearest in ascending order, one for each direction, all at about the distance of the first.
- */
+/* The nearest measurements in ascending order. There is one for each direction, and all are at
+ * about the first one's distance. */
 static size_t find_neighbours(const struct sofa_direction *directions, size_t count,
                               const struct sofa_direction *wanted, size_t near[NEIGHBOURS])
 {
@@ -264,7 +267,8 @@ static size_t find_neighbours(const struct sofa_direction *directions, size_t co
     return found;
 }
 
-/* Weights of three vectors whose sum is `wanted`, by Cramer's rule. False: it is not between. */
+/* Weights with which three vectors add up to `wanted`, by Cramer's rule. False: it is not between
+ * them. */
 static bool weigh(const double a[3], const double b[3], const double c[3], const double wanted[3],
                   double weights[3])
 {
@@ -282,7 +286,8 @@ static bool weigh(const double a[3], const double b[3], const double c[3], const
     return weights[0] > least && weights[1] > least && weights[2] > least;
 }
 
-/* `c` NULL: two, with the third across them, which must get nothing. */
+/* Weights for a group. `c` NULL: a group of two; then the third vector is across them and must get
+ * no weight. */
 static bool weigh_group(const struct sofa_direction *a, const struct sofa_direction *b,
                         const struct sofa_direction *c, const struct sofa_direction *wanted,
                         double weights[3])
@@ -314,11 +319,11 @@ static size_t keep(const size_t near[], const size_t chosen[], const double weig
     return count;
 }
 
-/* Neighbours are in ascending order, so that the first group that surrounds it, by its farthest, is
- * the smallest. The pair is tried before the three that end with the same neighbour. */
-/* The two or three of the nearest between which `wanted` lies, at about the distance of the
- * nearest, weighted so that their weighted sum points there; or the nearest alone. Returns how
- * many. */
+/* Finds the two or three nearest measurements that surround `wanted`, at about the nearest one's
+ * distance. Their weighted sum points to `wanted`. If there are none, takes the nearest alone.
+ * Neighbours are in ascending order, so the first group found is the smallest by its farthest
+ * member. A pair is tried before triples that end with the same neighbour. Returns the number of
+ * measurements. */
 static size_t find_around(const struct sofa_direction *directions, size_t count,
                           const struct sofa_direction *wanted,
                           struct sofa_weight result[SOFA_AROUND])
@@ -341,10 +346,10 @@ static size_t find_around(const struct sofa_direction *directions, size_t count,
 }
 
 enum { TEXT = 600 };
-static const double lag_seconds = 1e-3; /* more than sound takes around a head */
+static const double lag_seconds = 1e-3; /* longer than sound takes around a head */
 static const double exact = 0.1;        /* degrees */
 
-/* A share of the response from an input to a receiver. */
+/* One term of the response from an input to a receiver. */
 struct sofa_part {
     struct sofa_response response;
     size_t column;
@@ -361,9 +366,9 @@ struct sofa_reading {
     const struct mask_load_options *options;
     const struct sofa_file *file;
     struct sofa_direction *directions;
-    struct speakers speakers; /* a single one for a file with emitters */
+    struct speakers speakers; /* a single one if the file has several emitters */
     size_t inputs;
-    bool ears_are_exchanged; /* the right one is the first receiver */
+    bool ears_are_exchanged; /* the first receiver is the right ear */
     struct sofa_part *parts;
     size_t part_count;
     uint32_t rate;
@@ -382,7 +387,7 @@ static void text_add(struct sofa_text *text, const char *format, ...)
         text->length = TEXT - 1;
 }
 
-/* To 0.01, without -0. */
+/* Rounds to 0.01 and avoids -0. */
 static double rounded(double value)
 {
     return round(100 * value) / 100 + 0.0;
@@ -404,7 +409,7 @@ static enum status read_rate(struct sofa_reading *reading)
     return STATUS_OK;
 }
 
-/* How far left a receiver is; the position of the first measurement where each has its own. */
+/* How far left a receiver is. If each measurement has its own positions, the first one's counts. */
 static double leftness(const struct sofa_file *file, size_t receiver)
 {
     const struct sofa_array *all = &file->arrays[SOFA_RECEIVER];
@@ -419,7 +424,8 @@ static double leftness(const struct sofa_file *file, size_t receiver)
     return sofa_position(&one, all->type, 0, xyz) ? xyz[1] : 0;
 }
 
-/* Early versions of the reference software wrote the ears' positions with the wrong sign. */
+/* Whether the ears are exchanged: early versions of the reference software wrote their positions
+ * with the wrong sign. */
 static bool has_wrong_ears(const struct sofa_file *file)
 {
     static const char api[] = "ARI SOFA API for Matlab/Octave ";
@@ -468,7 +474,7 @@ static double longest_delay(const struct sofa_file *file)
     return longest;
 }
 
-/* For halo mask show. */
+/* Describes the file for halo mask show. */
 static enum status describe(const struct sofa_reading *reading, struct mask *mask)
 {
     const struct sofa_file *file = reading->file;
@@ -492,7 +498,7 @@ static enum status describe(const struct sofa_reading *reading, struct mask *mas
     return mask->contents ? STATUS_OK : fail_memory("a mask");
 }
 
-/* ---- which of it ---- */
+/* ---- the choice of directions ---- */
 
 static enum status choose_by_sound(struct sofa_reading *reading)
 {
@@ -512,7 +518,7 @@ static enum status choose_by_sound(struct sofa_reading *reading)
     return parse_speakers(layout, &reading->speakers);
 }
 
-/* One direction serves one channel. */
+/* Refuses a sound of several channels, since one direction serves one channel. */
 static enum status refuse_channels(const struct sofa_reading *reading, bool is_single)
 {
     size_t channels = reading->options->sound.channels;
@@ -567,7 +573,7 @@ static void add_direction(struct sofa_text *text, const struct sofa_direction *d
         text_add(text, " at %g m", rounded(direction->distance));
 }
 
-/* Only with --verbose where it is what was asked for. */
+/* Notes the chosen directions. If they are exactly the wanted ones, only with --verbose. */
 static void note_choice(const struct sofa_reading *reading, const struct speaker *speaker,
                         const struct sofa_weight *weights, size_t count)
 {
@@ -587,8 +593,8 @@ static void note_choice(const struct sofa_reading *reading, const struct speaker
                       count > 1 ? "interpolated: " : "taken from the measurement at ", text.text);
 }
 
-/* The responses of several directions are aligned before they are added, as a difference in time
- * would cancel treble, and get the weighted mean of their delays. */
+/* Adds the responses of several directions. They are aligned first, since a difference in time
+ * would cancel treble. They get the weighted mean of their delays. */
 static enum status add_parts(struct sofa_reading *reading, const struct sofa_weight *weights,
                              size_t count, size_t input, size_t receiver)
 {
@@ -638,7 +644,7 @@ static enum status find_parts(struct sofa_reading *reading)
 
 /* ---- the mask ---- */
 
-/* Time zero is where the earliest begins, or tap 0. */
+/* Makes the mask. Time zero is where the earliest response begins, or tap 0. */
 static enum status make_mask(const struct sofa_reading *reading, struct mask **mask)
 {
     double before = 0, after = 0;

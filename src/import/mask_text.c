@@ -1,7 +1,7 @@
-/* Masks as text: one tap a line, a column a channel, separated by blanks, semicolons or commas; `#`
- * begins a comment, and so do `%`, `//` and `;` before a line of text. All decimals take a point,
- * or all a comma. A first line may name the columns. A first column of times or counts is left out;
- * one of frequencies is refused. Optional lines:
+/* Masks as text: one tap a line, a column for each channel, separated by blanks, semicolons or
+ * commas. `#` begins a comment. So do `%`, `//` and `;` at the start of a line of text. All
+ * decimals have a point, or all have a comma. A first line may name the columns. A first column of
+ * times or counts is left out. One of frequencies is refused. Optional lines:
  *
  *   rate: 48000        Hz
  *   origin: 12         the tap at time zero, counted from 0
@@ -9,7 +9,8 @@
  *   outputs: 2
  *   path: 1 2 3        from input 1 to output 2 through column 3, all counted from 1
  *
- * A file with all of them is called NAME.mask; there all columns are taps. */
+ * A file with all of these lines is called NAME.mask. In it, all columns are taps.
+ */
 #include "base/decimal.h"
 #include "base/plural.h"
 #include "base/text_lines.h"
@@ -32,18 +33,18 @@ enum {
 
 struct text_table {
     struct text_lines lines;
-    size_t rate; /* 0: not given, as in the following */
+    size_t rate; /* 0: not given; this holds for the members below, too */
     size_t origin, inputs, outputs;
     size_t path_count;
     struct mask_path *paths;
     enum comma_role comma;
-    char mark;    /* of decimals; 0 until the first */
-    size_t names; /* of columns; 0: no line names them */
+    char mark;    /* decimal mark; 0: none was read yet */
+    size_t names; /* columns that a line names; 0: there is no such line */
     size_t names_line;
-    char named[NAMES_SHOWN + 1]; /* that line */
-    size_t columns;              /* 0 until the first line of numbers */
+    char named[NAMES_SHOWN + 1]; /* the text of that line */
+    size_t columns;              /* 0: no line of numbers was read yet */
     uint64_t gaps;               /* number_line_gaps of the last line */
-    size_t first;                /* that holds taps, from 0 */
+    size_t first;                /* first column that holds taps, from 0 */
     struct mask_values taps;     /* row after row */
 };
 
@@ -100,7 +101,7 @@ static const char *after(const char *line, const char *name)
     return strncasecmp(line, name, length) == 0 ? line + length : NULL;
 }
 
-/* *known: whether the line has a name. */
+/* Reads a line that begins with a name. *known: whether it does. */
 static enum status read_named(struct text_table *table, char *line, bool *known)
 {
     struct {
@@ -128,7 +129,7 @@ static enum status read_named(struct text_table *table, char *line, bool *known)
     return STATUS_OK;
 }
 
-/* Decimals have a point or a comma, and one of them throughout. */
+/* Checks that all decimals have the same mark, a point or a comma. */
 static enum status settle_mark(struct text_table *table, const char *word)
 {
     const char *mark = strpbrk(word, ".,");
@@ -161,7 +162,7 @@ static enum status read_number(struct text_table *table, const char *word)
     return mask_values_add(&table->taps, value);
 }
 
-/* Without remark and blanks around it. */
+/* The line without remark, and without blanks around it. */
 static char *bare_line(char *line)
 {
     line[strcspn(line, "#")] = '\0';
@@ -173,7 +174,7 @@ static char *bare_line(char *line)
     return line;
 }
 
-/* Whether a line names the columns, before the first of numbers. */
+/* Whether a line before the first numbers names the columns. */
 static bool read_names(struct text_table *table, const char *line)
 {
     if (table->columns || table->names || number_line_is(line))
@@ -185,7 +186,8 @@ static bool read_names(struct text_table *table, const char *line)
     return table->names > 0;
 }
 
-/* Whether a line is what most are behind the first: as many numbers with points, between blanks. */
+/* Reads a line of the most frequent form: as many numbers as columns, with points, separated by
+ * blanks. *is_plain: whether it is one. */
 static enum status read_plain(struct text_table *table, char *line, bool *is_plain)
 {
     size_t columns = 0, before = table->taps.count;
@@ -256,7 +258,7 @@ static bool has_comma(struct text_table *table)
     return found;
 }
 
-/* The commas of the first lines may be either where those of later ones are not. */
+/* Finds out what commas mean. In the first lines it may be open, and later lines decide. */
 static enum status find_commas(struct text_table *table)
 {
     struct comma_evidence evidence = {0};
@@ -312,8 +314,8 @@ static enum status check_paths(const struct text_table *table)
     return STATUS_OK;
 }
 
-/* What its first column that is not left out holds: leave it out if it is no taps, and set the rate
- * that times have. */
+/* Decides what the first column holds that is not left out yet. If these are not taps, leaves it
+ * out; if they are times, sets their rate. */
 static enum status settle_column(struct text_table *table, enum first_column_kind *kind)
 {
     static const char advice[] = "is left out; in a file named .mask all columns are taps";
@@ -348,7 +350,7 @@ static enum status settle_column(struct text_table *table, enum first_column_kin
     return STATUS_OK;
 }
 
-/* A column of times or frequencies may follow an index. */
+/* Leaves out columns before the taps. A column of times or frequencies may follow an index. */
 static enum status settle_columns(struct text_table *table)
 {
     enum first_column_kind kind;
@@ -424,7 +426,7 @@ static enum status is_text(const char *file, FILE *stream, const struct mask_loa
 static enum status read_text(const char *file, FILE *stream,
                              const struct mask_load_options *options, struct mask **mask)
 {
-    (void)options; /* text states no length */
+    (void)options; /* text does not give a length */
     struct text_table table = {0};
     enum status status = text_lines_init(&table.lines, file, stream);
     if (status == STATUS_OK)

@@ -112,7 +112,7 @@ static void print_head(const struct mask *mask, bool all, FILE *stream)
                 mask->paths[p].column + 1);
 }
 
-/* With as many digits as bring the same number back. */
+/* Prints a tap with enough digits to read the same number back. */
 static void print_tap(double tap, bool is_double, char end, FILE *stream)
 {
     if (is_double)
@@ -158,7 +158,7 @@ static enum status write_raw(const struct mask *mask, const char *path,
     return text_file_keep(file);
 }
 
-/* Each channel goes to itself, once. */
+/* Whether each channel goes only to itself. */
 static bool is_diagonal(const struct mask *mask)
 {
     if (mask->inputs != mask->outputs || mask->path_count != mask->inputs)
@@ -196,13 +196,14 @@ enum status mask_without_paths(const struct mask *mask, struct mask **result, bo
 
 /* ---- PipeWire ----
  *
- * A filter chain, which PipeWire 0.3.65 and later play: a copy for each input, a convolver for each
- * path and mixers for each output. */
+ * A filter chain for PipeWire 0.3.65 and later: a copy for each input, a convolver for each path
+ * and mixers for each output.
+ */
 
 enum {
-    CHANNELS_MOST = 64, /* PipeWire's */
+    CHANNELS_MOST = 64, /* as in PipeWire */
     MIXER_INPUTS = 8,
-    MORE_INPUTS = MIXER_INPUTS - 1, /* of a mixer after the first, whose first is the one before */
+    MORE_INPUTS = MIXER_INPUTS - 1, /* a later mixer's first input is the mixer before it */
 };
 
 static enum status check_pipewire(const struct mask *mask)
@@ -213,13 +214,13 @@ static enum status check_pipewire(const struct mask *mask)
                 CHANNELS_MOST);
 }
 
-/* The mixer of an output's path, counted from 0. */
+/* The mixer for a path of an output, counted from 0. */
 static size_t mixer_of(size_t index)
 {
     return index < MIXER_INPUTS ? 0 : 1 + (index - MIXER_INPUTS) / MORE_INPUTS;
 }
 
-/* Counted from 1, as PipeWire does. */
+/* The input of that mixer, counted from 1, as in PipeWire. */
 static size_t mixer_input(size_t index)
 {
     return index < MIXER_INPUTS ? index + 1 : 2 + (index - MIXER_INPUTS) % MORE_INPUTS;
@@ -302,7 +303,7 @@ static void print_positions(size_t channels, FILE *stream)
 
 static void print_pipewire(const struct mask *mask, const char *stem, bool is_double, FILE *stream)
 {
-    (void)is_double; /* the header of a WAV says it */
+    (void)is_double; /* the header of the WAV gives the precision */
     const char *slash = strrchr(stem, '/'), *name = slash ? slash + 1 : stem;
     fprintf(stream,
             "# Written by halo, for sound at %u Hz. In ~/.config/pipewire/pipewire.conf.d it is a\n"
@@ -330,7 +331,7 @@ static void print_pipewire(const struct mask *mask, const char *stem, bool is_do
 
 enum { BRUTEFIR_BLOCK = 4096, JCONVOLVER_PARTITION = 256 };
 
-/* The length of a path without its ending. */
+/* Length of a path without its ending. */
 static int stem_length(const char *path)
 {
     const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
@@ -338,7 +339,8 @@ static int stem_length(const char *path)
     return has_ending ? (int)(dot - path) : (int)strlen(path);
 }
 
-/* A file named by a configuration at `path`: "STEM-NUMBER.wav", or "STEM.wav" for number 0. */
+/* Name of a file that the configuration at `path` names: "STEM-NUMBER.wav", or "STEM.wav" for
+ * number 0. */
 static enum status name_beside(const char *path, const char *ending, size_t number, char **beside)
 {
     int stem = stem_length(path);
@@ -356,7 +358,7 @@ static enum status name_beside(const char *path, const char *ending, size_t numb
 static void print_jconvolver(const struct mask *mask, const char *stem, bool is_double,
                              FILE *stream)
 {
-    (void)is_double; /* the header of a WAV says it */
+    (void)is_double; /* the header of the WAV gives the precision */
     fprintf(stream, "# Written by halo, for sound at %u Hz\n", mask->rate);
     fprintf(stream, "#              in out partition length\n/convolver/new %zu %zu %d %zu\n",
             mask->inputs, mask->outputs, JCONVOLVER_PARTITION, mask->taps);
@@ -388,11 +390,11 @@ static void print_mixer(const struct mask *mask, bool is_split, FILE *stream)
     }
 }
 
-/* Two mixers with a channel for every path between them. */
+/* Prints two mixers, with a channel between them for every path. */
 static void print_camilladsp(const struct mask *mask, const char *stem, bool is_double,
                              FILE *stream)
 {
-    (void)is_double; /* the header of a WAV says it */
+    (void)is_double; /* the header of the WAV gives the precision */
     fprintf(stream,
             "# Written by halo for CamillaDSP 4: put your own devices here.\n"
             "# CamillaDSP 3 says FLOAT32LE for F32_LE.\n"
@@ -462,7 +464,7 @@ static enum status check_brutefir(const struct mask *mask)
 
 static void print_eqapo(const struct mask *mask, const char *stem, bool is_double, FILE *stream)
 {
-    (void)is_double; /* the header of a WAV says it */
+    (void)is_double; /* the header of the WAV gives the precision */
     fprintf(stream, "# Written by halo, for sound at %u Hz\n", mask->rate);
     for (size_t p = 0; p < mask->path_count; p++)
         fprintf(stream, "Channel: %zu\nConvolution: %s-%zu.wav\n", mask->paths[p].input + 1, stem,
@@ -484,12 +486,14 @@ static enum status check_eqapo(const struct mask *mask)
 
 static const struct config_writer {
     const char *name;
-    const char *ending; /* of the named files: .wav, or .f32 (raw samples; in double .f64) */
-    bool has_one_file;  /* for all columns; else one for each */
-    enum status (*check)(const struct mask *mask); /* refuses masks; NULL: none */
-    /* `stem` is the name of the files without ending, and without folder unless has_folder. */
+    /* ending of the named files: .wav, or .f32 for raw samples (in double precision .f64) */
+    const char *ending;
+    bool has_one_file; /* one file has all columns; otherwise each column has a file */
+    /* refuses masks that the program cannot play; NULL: it can play all */
+    enum status (*check)(const struct mask *mask);
+    /* `stem` is the files' name without ending. It has a folder only if has_folder. */
     void (*print)(const struct mask *mask, const char *stem, bool is_double, FILE *stream);
-    bool has_folder; /* the program looks for names without one elsewhere */
+    bool has_folder; /* the program looks in another folder for names without one */
 } writers[] = {
     {"jconvolver", ".wav", true, NULL, print_jconvolver, false},
     {"camilladsp", ".wav", true, NULL, print_camilladsp, false},
@@ -524,7 +528,7 @@ static enum status write_files(const struct config_writer *writer, const struct 
     return STATUS_OK;
 }
 
-/* What the configuration calls its files, without their ending. */
+/* The stem by which the configuration names its files. */
 static enum status name_stem(const struct config_writer *writer, const char *path, char **stem)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -556,7 +560,7 @@ enum status mask_config_write(const char *program, const struct mask *mask, cons
         writer++;
     if (writer->check)
         TRY(writer->check(mask));
-    /* Before the first file is written, so that a refusal leaves none. */
+    /* Checked before the first file is written, so that a refusal leaves no file. */
     if (!settings->force && access(path, F_OK) == 0)
         return fail(CAUSE_EXISTS, "%s exists; --force replaces it", path);
     char *stem;

@@ -96,7 +96,7 @@ size_t number_line_names(const char *line)
 static bool is_column_name(const char *name, size_t length)
 {
     char *end;
-    (void)strtod(name, &end); /* nan, inf */
+    (void)strtod(name, &end); /* also reads nan and inf */
     return (isalpha((unsigned char)*name) || *name & 0x80) && end < name + length &&
            !memchr(name, '=', length) && !memchr(name, ':', length);
 }
@@ -145,30 +145,31 @@ void comma_evidence_add(struct comma_evidence *evidence, const char *line)
 
 enum {
     COUNTS_LEAST = 3, /* rows */
-    TIMES_LEAST = 4,  /* of a usual rate in seconds */
-    EVEN_LEAST = 16,  /* so many even steps are none of taps */
-    LEVELS_OF = 10,   /* numbers, all but one are levels: programs mark gaps by others */
+    TIMES_LEAST = 4,  /* rows, if the times have a usual rate in seconds */
+    EVEN_LEAST = 16,  /* rows; taps do not have so many even steps */
+    /* one of so many numbers may be no level, since programs mark gaps by other numbers */
+    LEVELS_OF = 10,
 };
 
-/* No taps are so large, but levels are. */
+/* Taps are never so large, but levels are. */
 static const double TAP_MOST = 10;
 
-/* Columns of frequencies reach the first, or are in order and reach the second. */
+/* A column of frequencies reaches the first limit or, if it is in order, the second. */
 static const double REACHES_LEAST = 100, ORDERED_REACHES_LEAST = 20; /* Hz */
 static const double SPANS_LEAST = 4, ORDERED_SPANS_LEAST = 2;
 
 static const double TINY_STEP = 1e-3; /* a ramp of taps from 0 is steeper */
 static const double RATE_TOLERANCE = 1e-3;
 
-/* What is known of the column. */
+/* What is known of a column. */
 struct shape {
     const double *values;
     size_t rows, columns, width; /* width: columns of the whole table */
-    double first, step;          /* the mean one */
-    double least, most;          /* least: of those above 0 */
-    double loudest;              /* of all other columns */
+    double first, step;          /* step: the mean one */
+    double least, most;          /* least: of the values above 0 */
+    double loudest;              /* largest value of all other columns */
     bool is_even, rises, falls, has_negative, has_duplicates;
-    bool has_levels; /* another column may be levels */
+    bool has_levels; /* another column may hold levels */
 };
 
 static double at_row(const struct shape *shape, size_t row)
@@ -210,7 +211,7 @@ static void measure(struct shape *shape)
         shape->most = fmax(shape->most, value);
         if (value > 0)
             shape->least = fmin(shape->least, value);
-        shape->is_even &= fabs(value - place) <= shape->step / 2; /* they may be rounded */
+        shape->is_even &= fabs(value - place) <= shape->step / 2; /* values may be rounded */
         shape->rises &= i == 0 || value > at_row(shape, i - 1);
         shape->falls &= i == 0 || value < at_row(shape, i - 1);
         for (size_t c = 1; c < shape->columns; c++)
@@ -224,8 +225,8 @@ static bool is_whole(double value)
     return fabs(value - rint(value)) <= 0;
 }
 
-/* Whether a column may be levels, or anything else over frequency. Integer taps are larger, or they
- * are those of the first column again. */
+/* Whether a column may hold levels, or anything else over frequency. A column of integer taps has
+ * larger values, or repeats the first column. */
 static bool may_be_levels(const struct shape *shape, size_t column)
 {
     size_t levels = 0;
@@ -261,7 +262,7 @@ uint32_t usual_rate(double rate)
     return 0;
 }
 
-/* The rate of times in seconds or milliseconds. */
+/* The rate of times that are in seconds or milliseconds. */
 static uint32_t rate_of(const struct shape *shape)
 {
     uint32_t rate = 0;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const double LOWEST = 1e-6; /* Hz: stands for all below */
+static const double LOWEST = 1e-6; /* Hz; stands for all lower frequencies */
 
 enum status level_curve_add(struct level_curve *curve, double hertz, double level)
 {
@@ -61,7 +61,7 @@ void level_curve_free(struct level_curve *curve)
     *curve = (struct level_curve){0};
 }
 
-/* How many points lie below `octave`. */
+/* The number of points below `octave`. */
 static size_t points_below(const struct level_curve *curve, double octave)
 {
     size_t from = 0, end = curve->octaves.count;
@@ -96,7 +96,8 @@ double level_curve_mean(const struct level_curve *curve)
     return octaves[last] > octaves[0] ? area / (octaves[last] - octaves[0]) : levels[0];
 }
 
-/* Between the bins, linearly: they are much closer than what the taps resolve. */
+/* The magnitude at a place between bins, linearly interpolated. Bins are much closer than the
+ * resolution of the taps. */
 static double bin_magnitude(const struct fft_double *fft, double place)
 {
     const double complex *bins = fft_double_bins(fft);
@@ -141,18 +142,18 @@ double level_curve_hertz(const struct level_curve *curve, size_t point)
 enum {
     COLUMNS_MOST = 32,
     POINTS_MOST = 1 << 20,
-    HEAD_BYTES = 1 << 16, /* what is looked at to see what a file is */
+    HEAD_BYTES = 1 << 16, /* bytes that are read to recognise a file's kind */
     HEAD_LINE = 1024,
     KILOHERTZ_MOST = 100,
 };
 
-/* What the lines so far say about the form of the following. */
+/* What earlier lines of a file show about the form of later ones. */
 struct response_form {
     enum comma_role comma;
     bool has_points;
-    size_t columns; /* 0 before the first line of numbers */
+    size_t columns; /* 0: no line of numbers was read yet */
     uint64_t gaps;  /* number_line_gaps */
-    char *names;    /* the line before it, or NULL */
+    char *names;    /* the line before the first numbers; or NULL */
 };
 
 struct response_row {
@@ -160,7 +161,7 @@ struct response_row {
     double values[COLUMNS_MOST];
 };
 
-/* Decide what the commas of a line are, and remove them. The flaw, or NULL. */
+/* Decides what the commas of a line mean, and removes them. Returns the flaw, or NULL. */
 static const char *settle_commas(struct response_form *form, char *line)
 {
     size_t commas = 0;
@@ -183,7 +184,7 @@ static const char *settle_commas(struct response_form *form, char *line)
     return NULL;
 }
 
-/* False: not a line of two numbers or more. */
+/* Reads the numbers of a line. False: it does not have two numbers or more. */
 static bool read_numbers(char *line, struct response_row *row)
 {
     row->columns = 0;
@@ -197,7 +198,7 @@ static bool read_numbers(char *line, struct response_row *row)
     return row->columns >= 2;
 }
 
-/* Blanks instead of the units behind numbers, and an exponent instead of kHz, in place. */
+/* Removes the units after numbers, in place. kHz becomes an exponent. */
 static void blank_units(char *line)
 {
     static const char *const units[] = {"kHz", "Hz", "dBFS", "dB", "degrees", "deg", "\xC2\xB0"};
@@ -217,7 +218,7 @@ static void blank_units(char *line)
     }
 }
 
-/* In place. A remark has no columns. *flaw: why the line cannot be read, or NULL. */
+/* Reads a row, in place. A remark has no columns. *flaw: why the line cannot be read, or NULL. */
 static void read_row(struct response_form *form, char *line, struct response_row *row,
                      const char **flaw)
 {
@@ -258,11 +259,11 @@ static void read_row(struct response_form *form, char *line, struct response_row
 
 /* ---- the columns ---- */
 
-/* Keep a line that may name the columns, before it is read. */
+/* Keeps a line that may name the columns, before it is read. */
 static enum status keep_names(struct response_form *form, const char *line)
 {
     char first = line[strspn(line, " \t*#\"")];
-    if (form->columns || strchr("0123456789+-.", first)) /* or none */
+    if (form->columns || strchr("0123456789+-.", first)) /* the line names no columns */
         return STATUS_OK;
     free(form->names);
     form->names = strdup(line);
@@ -291,7 +292,7 @@ static enum status refuse_column(const struct response_file *response, const cha
                 response->columns, names);
 }
 
-/* Which column holds the levels; the names must be those of as many columns. */
+/* Finds the column that holds the levels. Names count only if there are as many as columns. */
 static enum status choose_column(struct response_form *form, const char *file, const char *column,
                                  struct response_file *response)
 {
@@ -330,7 +331,8 @@ static enum status add_row(struct text_lines *lines, const struct response_row *
     return hertz > 0 ? level_curve_add(&response->curve, hertz, level) : STATUS_OK;
 }
 
-/* The line that may name the columns need not be one that does. */
+/* Decides by the line with the names whether frequencies are in kHz. That line may be another
+ * remark. */
 static void settle_unit(const struct response_form *form, struct response_file *response)
 {
     const char *names = response->names ? response->names : form->names;
@@ -425,10 +427,10 @@ void response_file_free(struct response_file *response)
     response->names = NULL;
 }
 
-/* ---- as a kind of mask file: refused, for as taps it would be noise ---- */
+/* ---- as a kind of mask file: refused, since as taps it would be noise ---- */
 
-/* The numbers of the head of a file, row after row. *is_whole: until there are no more; else until
- * the first line that cannot be read, which the reader of the response will report. */
+/* Reads the numbers of a file's head, row by row. *is_whole: there are no more. If false, a line
+ * cannot be read, which the response's reader will report. */
 static enum status read_head(FILE *stream, struct response_form *form, struct mask_values *values,
                              bool *is_whole)
 {
@@ -451,7 +453,7 @@ static enum status read_head(FILE *stream, struct response_form *form, struct ma
     return STATUS_OK;
 }
 
-/* A configuration may begin with lines of numbers, but these do not rise. */
+/* Whether the first column rises. In a configuration that begins with numbers it does not. */
 static bool rises(const struct mask_values *values, size_t columns)
 {
     size_t i = columns;
@@ -477,7 +479,7 @@ static enum status find_frequencies(FILE *stream, bool *found)
     return status;
 }
 
-/* Whether the name says it: no taps are called so. */
+/* Whether the file's name is one that only responses have. */
 static bool is_named_response(const char *file)
 {
     return mask_file_ends_with(file, ".cal") || mask_file_ends_with(file, ".frd");

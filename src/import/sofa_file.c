@@ -1,7 +1,7 @@
 #include "import/sofa_file.h"
 
 #ifdef HALO_WITH_SOFA
-#include "import/mysofa_library.h" /* before complex.h, whose I is a name there */
+#include "import/mysofa_library.h" /* before complex.h, since it uses the name I */
 #endif
 
 #include "base/machine.h"
@@ -62,12 +62,12 @@ bool sofa_position(const struct sofa_array *array, const char *type, size_t inde
 
 #ifdef HALO_WITH_SOFA
 
-enum { BYTES_A_SECOND = 16 << 20 }; /* a sixth of what it decodes on a slow machine */
+enum { BYTES_A_SECOND = 16 << 20 }; /* a sixth of the speed of decoding on a slow machine */
 static const off_t BYTES_MOST = (off_t)1 << 30;
 
-/* ---- in the child: an answer is a struct sofa_file, then the values of its arrays ---- */
+/* ---- in the child: the answer is a struct sofa_file, then the values of its arrays ---- */
 
-/* No core file, no endless loop, and no more memory than a mask may take. */
+/* Limits the child: no core file, no endless loop, no more memory than a mask may take. */
 static void limit_child(size_t size)
 {
     rlim_t seconds = 2 + size / BYTES_A_SECOND;
@@ -143,12 +143,13 @@ static bool write_all(int output, const void *bytes, size_t size)
     return true;
 }
 
-/* Leaves the process by _exit, which runs no code of the parent's: 0 done, 1 failed. */
+/* Decodes the file and leaves the process by _exit, which runs none of the parent's code. 0: done,
+ * 1: failed. */
 static _Noreturn void decode(int input, size_t size, int output)
 {
     struct sofa_file file;
     int error;
-    memset(&file, 0, sizeof file); /* with its padding, which is written */
+    memset(&file, 0, sizeof file); /* clears the padding, which is written, too */
     limit_child(size);
     const char *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, input, 0);
     struct MYSOFA_HRTF *hrtf = bytes == MAP_FAILED ? NULL : mysofa_load_data(bytes, size, &error);
@@ -191,7 +192,8 @@ static enum status read_values(struct sofa_file *file, int answer, off_t end, of
     return STATUS_OK;
 }
 
-/* The child may have gone wrong before it wrote: its pointers are not used, its texts end here. */
+/* Reads the answer. The child may have failed before it wrote it. So its pointers are not used, and
+ * its texts are terminated here. */
 static enum status read_answer(struct sofa_file *file, int answer, bool *whole)
 {
     struct stat about;
@@ -209,7 +211,8 @@ static enum status read_answer(struct sofa_file *file, int answer, bool *whole)
     return *whole ? read_values(file, answer, about.st_size, at, whole) : STATUS_OK;
 }
 
-/* The end of a child that a host of plugins has waited for counts as a refusal. */
+/* Waits for the child. If the host of a plugin has already waited for it, that counts as a refusal.
+ */
 static bool wait_for(pid_t child)
 {
     int status = 0;
@@ -219,8 +222,8 @@ static bool wait_for(pid_t child)
     return ended == child && WIFSIGNALED(status);
 }
 
-/* libmysofa wants a number of taps, which data by frequency lack. These begin with their
- * attributes, as text. */
+/* The name of a convention with data by frequency; or NULL. Such files have no taps, and libmysofa
+ * refuses them. They begin with their attributes, as text. */
 static const char *other_convention(int input)
 {
     static const char *const names[] = {
@@ -302,7 +305,7 @@ static bool is_for_each_emitter(const struct sofa_file *file)
     return strcmp(file->data_type, "FIR-E") == 0 || strcmp(file->data_type, "FIRE") == 0;
 }
 
-/* How many delays there are, by the file's own word: I,R or M,R, with emitters also I,R,E. */
+/* How many delays there are, by the file's dimensions: I,R or M,R; with emitters also I,R,E. */
 static size_t delays_of(const struct sofa_file *file)
 {
     const char *dimensions = file->arrays[SOFA_DELAY].dimensions;
@@ -361,7 +364,7 @@ enum status sofa_response_check(const char *name, const struct sofa_file *file)
     return check_delays(name, file);
 }
 
-/* Its taps, `*step` apart. */
+/* The taps of a response, `*step` apart. */
 static const float *taps_of(const struct sofa_response *response, size_t *step)
 {
     const struct sofa_file *file = response->file;
@@ -386,7 +389,7 @@ double sofa_response_delay(const struct sofa_response *response)
 
 /* ---- how far apart two responses are ---- */
 
-/* The correlation of two responses for lags up to `most`, in blocks whose spectra are added up: the
+/* Correlates two responses for lags up to `most`. Their spectra are added block by block, so the
  * work grows with the taps and not with the lags. */
 struct lag_search {
     size_t most, block;
@@ -412,7 +415,8 @@ static enum status correlation_init(struct lag_search *correlation, size_t most)
     return fft_double_create(length, &correlation->b);
 }
 
-/* Transform `count` taps from `first` on, which may be before them; what is not there is 0. */
+/* Transforms `count` taps from `first` on, which may be negative. Taps outside the response are 0.
+ */
 static void transform(const struct sofa_response *response, int64_t first, size_t count,
                       struct fft_double *fft)
 {
@@ -446,7 +450,8 @@ static const double *correlate(struct lag_search *correlation, const struct sofa
     return fft_double_samples(correlation->a);
 }
 
-/* Where it is largest; of equals, but for rounding, the one with the least lag. */
+/* The place of the largest correlation. If several are equal, apart from rounding, the one with the
+ * least lag. */
 static size_t find_largest(const double *at_lag, size_t middle, size_t most)
 {
     size_t best = middle;

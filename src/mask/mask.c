@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double NS_A_TAP = 1; /* to read it, or to scale it */
+static const double NS_A_TAP = 1; /* ns to read a tap, or to scale it */
 
 uint64_t mask_taps_most(void)
 {
-    /* Spectra and histories take about seven floats a tap, and the tap itself two. */
+    /* Spectra and histories take about seven floats a tap, the tap itself takes two. */
     return memory_limit() / 9 / sizeof(float);
 }
 
@@ -166,24 +166,25 @@ enum status mask_pad(struct mask *mask, size_t frames)
     return STATUS_OK;
 }
 
-/* ---- routing: which column filters which channels of a sound ---- */
+/* ---- routing: which column filters which channels ---- */
 
-/* HeSuVi is a virtual surround for headphones: a sound of loudspeakers goes to two ears. PipeWire's
- * virtual surround has the same order. */
+/* HeSuVi is a virtual surround for headphones: the sound of several loudspeakers goes to two ears.
+ * PipeWire's virtual surround has the same order. */
 
 enum { ALL = 14, HALF = 7, EARS = 2 };
 
 enum hesuvi_speaker { FL, FR, FC, LFE, BL, BR, SL, SR, PLACES };
 
-/* The columns from each loudspeaker to the left and the right ear; LFE is heard from the front, as
- * PipeWire has it. The second 7 mirror the first, so that a file for two equal ears holds those
- * alone. */
+/* The columns from each loudspeaker to the left and the right ear. LFE is heard from the front, as
+ * in PipeWire. The second 7 columns mirror the first, so a file for two equal ears has only the
+ * first. */
 static const size_t columns_of[PLACES][EARS] = {
     [FL] = {0, 1}, [FR] = {8, 7},   [FC] = {6, 13}, [LFE] = {6, 13},
     [BL] = {4, 5}, [BR] = {12, 11}, [SL] = {2, 3},  [SR] = {10, 9},
 };
 
-/* By the order of channels in WAV files. Five and six have their surrounds at the sides. */
+/* By the order of channels in WAV files. With five and six channels the surrounds are at the sides.
+ */
 static const struct hesuvi_layout {
     size_t channels;
     enum hesuvi_speaker places[PLACES];
@@ -272,7 +273,7 @@ bool mask_is_true_stereo(const struct mask *mask, size_t channels, enum mask_map
            (channels == 2 || (channels == 1 && map == MASK_MAP_AUTO));
 }
 
-/* Whether each input goes through one column, the same for all, to the output of its number. */
+/* Whether each input goes to the output of the same number, all through the same column. */
 static bool is_alike(const struct mask *mask)
 {
     const struct mask_path *paths = mask->paths;
@@ -283,7 +284,7 @@ static bool is_alike(const struct mask *mask)
     return p > 0 && p == mask->path_count && p == mask->inputs && p == mask->outputs;
 }
 
-/* Own paths are for as many channels as they say, but where all are filtered alike. */
+/* Own paths fit only their own number of channels, unless they filter all channels equally. */
 static enum status fit_own_paths(struct mask *mask, size_t channels)
 {
     if (mask->inputs == channels)
@@ -322,7 +323,7 @@ enum status mask_route(struct mask *mask, size_t channels, enum mask_order order
         (map == MASK_MAP_MATRIX && columns % channels != 0))
         return refuse_counts(mask, channels, map);
 
-    /* Columns of a true-stereo mask or matrix by (input, output). */
+    /* Columns of a true-stereo mask or a matrix, by (input, output). */
     bool rows = order == MASK_ORDER_LL_LR_RL_RR;
     size_t lr = rows ? 1 : 2, rl = rows ? 2 : 3, rr = rows ? 3 : 1;
     bool true_stereo = mask_is_true_stereo(mask, channels, map);
@@ -368,15 +369,16 @@ enum status mask_widen(struct mask *mask, size_t outputs)
     return STATUS_OK;
 }
 
-/* ---- a mask that has a share of its input within it ---- */
+/* ---- masks that add a part of their input (mask_mix) ---- */
 
 static bool is_dry(const struct mask *mask, struct mask_path path)
 {
     return path.input == path.output % mask->inputs;
 }
 
-/* The columns to come: `of[c]` is the one of dry paths through column c, a copy if others use it,
- * too; `of[columns]` that of dry paths which the mask does not have. Returns their number. */
+/* Plans the new columns. of[c] is the column for dry paths through column c; it is a copy if other
+ * paths use c, too. of[columns] is for dry paths that the mask does not have. Returns the number of
+ * columns. */
 static size_t plan_columns(const struct mask *mask, size_t *of)
 {
     size_t count = mask->columns, missing = mask->outputs;

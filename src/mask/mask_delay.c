@@ -8,8 +8,8 @@
 #include <string.h>
 
 static const double near_peak = 0.99, clear = 0.8, clear_seconds = 0.001;
-static const double equal = 0.99999; /* except for rounding of transforms */
-enum { USUAL_RATE = 48000 };         /* of masks without a rate */
+static const double equal = 0.99999; /* equal, except for rounding errors of transforms */
+enum { USUAL_RATE = 48000 };         /* assumed for masks without a rate */
 
 static double height(const struct mask *mask, size_t k, bool squared)
 {
@@ -23,10 +23,10 @@ static double height(const struct mask *mask, size_t k, bool squared)
 
 struct peak {
     double height;
-    double at; /* a whole or half index */
+    double at; /* index of the peak, whole or halfway between two */
 };
 
-/* Halfway between the first and the last that reach `nearness` of the largest. */
+/* The place halfway between the first and the last value that reach `nearness` of the largest. */
 static struct peak find_peak(const float *heights, size_t count, double nearness)
 {
     struct peak peak = {0, 0};
@@ -62,7 +62,7 @@ static double find_centroid(const struct mask *mask)
     return energy > 0 ? moment / energy : 0;
 }
 
-/* Rounds; halfway, or as near as rounding errors allow, down. */
+/* Rounds to the nearest. Halfway, or as near to it as rounding errors, it rounds down. */
 static int64_t nearest(double at)
 {
     return (int64_t)ceil(at - 0.501);
@@ -117,7 +117,7 @@ static enum status correlation_init(struct correlation *work, size_t length)
     return status;
 }
 
-/* Add the product of a common path; reversing a in time turns convolution into correlation. */
+/* Adds the product of a common path. Reversing `a` in time turns convolution into correlation. */
 static void correlate(struct correlation *work, const double *a, size_t a_taps, const double *b,
                       size_t b_taps)
 {

@@ -1,10 +1,11 @@
 /* Resampling of masks. Taps are samples of a continuous impulse response times the sampling
  * interval, so they are scaled by the ratio of the rates (old / new).
  *
- * A mask that is a gain alone stays as it is.
+ * A mask that is only a gain stays as it is.
  *
- * The low-pass of the resampler rings on both sides of every tap. What it adds before the first tap
- * is kept as taps before time zero (the origin moves), unless it is negligible. */
+ * The resampler's low-pass rings on both sides of every tap. The ringing before the first tap is
+ * kept as taps before time zero (the origin moves), unless it is negligible.
+ */
 #include "base/machine.h"
 #include "base/plural.h"
 #include "mask/mask.h"
@@ -18,21 +19,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* May be cut off the ends, as a share of the sum of |h|: -140 dB. */
+/* Part of the sum of |h| that may be cut off the ends: -140 dB. */
 static const double NEGLIGIBLE = 1e-7;
 
 enum {
     PIECE = 2048,         /* taps given to libsoxr at a time */
-    RING = 2048,          /* taps of the slower rate: ringing on a side */
-    SOXR_BYTES = 1 << 21, /* that libsoxr takes at most, as measured, and more */
-    SOXR_BYTES_EACH = 12, /* of its input and its output */
+    RING = 2048,          /* taps of ringing on each side, at the slower rate */
+    SOXR_BYTES = 1 << 21, /* bytes that libsoxr takes at most; measured, with a margin */
+    SOXR_BYTES_EACH = 12, /* further bytes for each sample of its input and output */
 };
 
-/* Silence around the taps for the ringing, with time zero on a tap that both rates share. */
+/* Silence around the taps for the ringing. Time zero is on a tap that both rates share. */
 struct padding {
     uint64_t before; /* taps of silence */
-    uint64_t length; /* padded input */
-    uint64_t origin; /* time zero in the output */
+    uint64_t length; /* taps of the padded input */
+    uint64_t origin; /* tap of time zero in the output */
     uint64_t output;
 };
 
@@ -53,12 +54,12 @@ struct resample_job {
     double rate;
     struct padding padding;
     double *columns;
-    _Atomic(const char *) error; /* of one column, or NULL */
+    _Atomic(const char *) error; /* error of a column, or NULL */
 };
 
 static const char no_memory[] = "not enough memory";
 
-/* Taps [from, from + count) of a column with the silence around it. */
+/* Copies taps [from, from + count) of a column with the silence around it. */
 static void copy_padded(const struct resample_job *job, size_t column, uint64_t from, size_t count,
                         double *taps)
 {
@@ -71,14 +72,15 @@ static void copy_padded(const struct resample_job *job, size_t column, uint64_t 
     }
 }
 
-/* In pieces, so that little memory is touched: libsoxr copies what it is given. */
+/* Resamples a column in pieces, so that little memory is touched, since libsoxr copies its input.
+ */
 static const char *run_soxr(const struct resample_job *job, size_t column, soxr_t soxr)
 {
     const struct padding *padding = &job->padding;
     double *output = job->columns + column * padding->output, piece[PIECE];
     const char *error = NULL;
     uint64_t at = 0, made = 0;
-    bool is_over = false; /* libsoxr knows that no more comes */
+    bool is_over = false; /* libsoxr knows that the input has ended */
     for (size_t done = 1; !error && made < padding->output && (!is_over || done > 0);
          made += done) {
         uint64_t left = padding->length - at;
@@ -144,7 +146,7 @@ static uint64_t negligible_taps(const double *columns, size_t count, uint64_t le
 static enum status set_columns(struct mask *mask, const double *columns, struct padding padding,
                                uint32_t rate)
 {
-    /* Only the ringing around the span of the old mask may be cut. */
+    /* Only the ringing outside the old mask's span may be cut. */
     double ratio = (double)rate / mask->rate;
     uint64_t first = padding.origin - (uint64_t)floor((double)mask->origin * ratio);
     uint64_t end = padding.origin + (uint64_t)ceil((double)(mask->taps - mask->origin) * ratio);
@@ -167,7 +169,7 @@ static enum status set_columns(struct mask *mask, const double *columns, struct 
     return STATUS_OK;
 }
 
-/* A gain at time zero, which is the same at every rate. */
+/* Whether the mask is a gain at time zero, which is the same at every rate. */
 static bool is_gain(const struct mask *mask)
 {
     for (size_t c = 0; c < mask->columns; c++)
@@ -216,8 +218,8 @@ static void transform(const struct fft_double *fft, const double *taps, size_t c
     fft_double_forward(fft);
 }
 
-/* *error: the largest difference of the magnitudes, as a share of the largest. `magnitudes` has
- * capacity for those of the transform. */
+/* *error: the largest difference of the magnitudes, as a part of the largest magnitude.
+ * `magnitudes` has room for those of the transform. */
 static void synthesise(struct fft_double *fft, const double *taps, size_t count, double *magnitudes,
                        double *result, double *error)
 {

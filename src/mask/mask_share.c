@@ -16,8 +16,8 @@ struct mask_share {
     void (*give_back)(void *owner, struct mask *mask);
     void *owner;
     pthread_mutex_t lock;
-    struct mask_form *forms; /* lock */
-    size_t bytes;            /* lock: of all forms */
+    struct mask_form *forms; /* protected by `lock` */
+    size_t bytes;            /* protected by `lock`: bytes of all forms */
 };
 
 enum status mask_share_begin(struct mask *mask, void (*give_back)(void *owner, struct mask *mask),
@@ -57,7 +57,7 @@ bool mask_share_give_back(struct mask *mask)
     return true;
 }
 
-/* The lock is held. */
+/* Finds a form. The lock is held. */
 static struct mask_form *find(const struct mask_share *share, const void *key, size_t size)
 {
     struct mask_form *form = share->forms;

@@ -13,18 +13,18 @@ enum {
     FREQUENCIES = 1200, /* points of an axis */
     PADDING = 8,
     LENGTH_MOST = 1 << 21,
-    PICTURE_COLUMNS = 240, /* of a spectrogram, at most */
+    PICTURE_COLUMNS = 240, /* the most columns of a spectrogram */
     PICTURE_ROWS = 120,
     WINDOW_LEAST = 64,
-    WINDOWS_WANTED = 16, /* of them in the mask */
+    WINDOWS_WANTED = 16, /* windows that should fit into the mask */
 };
 
 static const double lowest = 20, finest = 0.1; /* Hz */
-static const double window_most = 0.04;        /* seconds, of a spectrogram */
+static const double window_most = 0.04;        /* seconds of a spectrogram's window */
 static const double gap_gain = 1e-3, least_gain = 1e-20;
-static const double half_turn = 179.5; /* degrees: from there on, -180 is 180 */
+static const double half_turn = 179.5; /* degrees; from here on, -180 and 180 count as equal */
 static const double twelfth = 1.0 / 12;
-static const double rough_dip = 0.1; /* of the mean */
+static const double rough_dip = 0.1; /* part of the mean */
 
 void curve_free(struct curve *curve)
 {
@@ -48,7 +48,8 @@ static void curve_add(struct curve *curve, double x, double y)
     curve->y[curve->count++] = y;
 }
 
-/* The values of a point, or the least and the largest of them in order. */
+/* Adds the values of a point. If there are several, adds only the least and the largest, in their
+ * order. */
 static void add_extremes(struct curve *curve, const double *values, size_t from, size_t end,
                          double hz_of_bin)
 {
@@ -63,7 +64,7 @@ static void add_extremes(struct curve *curve, const double *values, size_t from,
         curve_add(curve, (double)second * hz_of_bin, values[second]);
 }
 
-/* The peak, or halfway between the first and the last of equal ones. */
+/* The peak's place, or halfway between the first and the last of equal peaks. */
 static double delay_of(const double *taps, size_t count)
 {
     double peak = 0;
@@ -77,7 +78,7 @@ static double delay_of(const double *taps, size_t count)
     return ((double)first + (double)last) / 2;
 }
 
-/* The transform of the taps, or of the taps times their index. */
+/* Transforms the taps or, with `times_index`, the taps times their index. */
 static double complex *transform(const struct fft_double *fft, const double *taps, size_t count,
                                  bool times_index)
 {
@@ -137,8 +138,8 @@ void mask_spectrum_free(struct mask_spectrum *spectrum)
     *spectrum = (struct mask_spectrum){0};
 }
 
-/* The bins of a point: those nearer to it than to its neighbours, or within `smoothing`; at least
- * one. */
+/* The bins of a point: the bins nearer to it than to its neighbours, or the bins within
+ * `smoothing`. At least one bin. */
 struct bin_share {
     double hz;
     size_t from, end;
@@ -239,7 +240,7 @@ enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
     return STATUS_OK;
 }
 
-/* The tap of a time, from 0 to `most`. */
+/* The tap at a time, from 0 to `most`. */
 static size_t tap_of(const struct mask *mask, uint32_t rate, double seconds, size_t most)
 {
     return (size_t)fmin(fmax(rint(seconds * rate) + (double)mask->origin, 0), (double)most);
@@ -315,8 +316,8 @@ static enum status fill_step(const struct mask *mask, size_t column, uint32_t ra
     return STATUS_OK;
 }
 
-/* The energy of the taps themselves, and no envelope by a Hilbert transform: its kernel falls as
- * 1/t, so that a constant in the response would stand above the end of any decay. */
+/* Computes the energy of the taps themselves. An envelope by a Hilbert transform would not do: its
+ * kernel falls as 1/t, so a constant in the response would show above the end of any decay. */
 static enum status fill_energy(const struct mask *mask, size_t column, uint32_t rate,
                                double *values)
 {
@@ -355,14 +356,14 @@ static enum status (*const fill[])(const struct mask *, size_t column, uint32_t 
 /* ---- the points ---- */
 
 struct time_values {
-    const double *values; /* of all taps */
+    const double *values; /* values of all taps */
     const struct mask *mask;
     const struct time_axis *axis;
     double rate;
     enum time_curve kind;
 };
 
-/* The first tap from a share of the axis on. */
+/* The first tap at or after a share of the axis. */
 static size_t tap_at(const struct time_values *of, double share)
 {
     const struct time_axis *axis = of->axis;
@@ -378,7 +379,8 @@ static void add(const struct time_values *of, size_t tap, struct curve *curve)
     curve_add(curve, of->axis->gathers ? fmax(seconds, of->axis->from) : seconds, of->values[tap]);
 }
 
-/* The least and the largest in order; of an energy the largest. */
+/* Adds the least and the largest value of a point, in their order. For an energy adds only the
+ * largest. */
 static void add_point(const struct time_values *of, size_t from, size_t end, struct curve *curve)
 {
     size_t least = end, largest = end;
@@ -398,7 +400,7 @@ static void add_point(const struct time_values *of, size_t from, size_t end, str
         add(of, second, curve);
 }
 
-/* A point is a tap, or a share of the axis if there are too many. */
+/* Adds all points. A point is one tap or, if there are too many taps, a share of the axis. */
 static void add_points(const struct time_values *of, struct curve *curve)
 {
     size_t from = of->axis->gathers ? 0 : tap_at(of, 0);
@@ -437,9 +439,9 @@ enum status curve_time(const struct mask *mask, size_t column, uint32_t rate, en
 
 enum { SLICES = 40 };
 
-static const double rise_most = 0.01; /* seconds: of the window of a slice */
+static const double rise_most = 0.01; /* seconds; longest fade-in of a slice */
 
-/* The taps from a time on; those just before are faded in. */
+/* Cuts the taps before a time. Those just before it are faded in. */
 static void cut_before(const double *taps, size_t count, double from, double rise, double *cut)
 {
     for (size_t k = 0; k < count; k++) {

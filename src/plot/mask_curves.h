@@ -1,9 +1,8 @@
-/* Curves of an impulse response for plots, of a few thousand points.
+/* Curves of an impulse response for plots, with a few thousand points.
  *
- * Time is in seconds from the origin of the mask, frequency in Hz on a logarithmic axis. Where many
- * values share a point, the least and the largest are kept; smooth curves have the mean power of a
- * share of an octave. y is NaN in a gap. Threads: any. Not
- * real-time.
+ * Time is in seconds from the mask's origin. Frequency is in Hz, on a logarithmic axis. If many
+ * values share a point, the least and the largest are kept. Smooth curves have the mean power of a
+ * part of an octave. y is NaN in a gap. Threads: any. Not real-time.
  */
 #ifndef HALO_MASK_CURVES_H
 #define HALO_MASK_CURVES_H
@@ -25,76 +24,78 @@ void curve_free(struct curve *curve);
 enum time_curve {
     TIME_CURVE_IMPULSE,
     TIME_CURVE_STEP,
-    TIME_CURVE_ENERGY, /* of a tap, dB; at a point the largest alone; a 0 is -400, silence nothing
-                        */
-    TIME_CURVE_DECAY,  /* the energy still to come, dB of all; room_acoustics.h */
+    /* energy of a tap in dB; a point has the largest; 0 is -400; silence is a gap */
+    TIME_CURVE_ENERGY,
+    TIME_CURVE_DECAY, /* energy that is still to come, in dB of all energy; see room_acoustics.h */
 };
 
 struct time_axis {
-    bool is_log;     /* from > 0 */
-    bool gathers;    /* `from` stands for all that comes before, too */
+    bool is_log;     /* logarithmic; from > 0 */
+    bool gathers;    /* `from` also stands for all earlier times */
     double from, to; /* seconds */
 };
 
-/* Errors of all functions: memory; then there is nothing to free. */
+/* Errors of all functions here: memory. After an error there is nothing to free. */
 MUST_CHECK enum status curve_time(const struct mask *mask, size_t column, uint32_t rate,
                                   enum time_curve kind, const struct time_axis *axis,
                                   struct curve *curve);
 
-/* The spectrum of a column, padded with zeros to eight times its length and bins of at most 0.1 Hz;
- * columns of more than 2^18 taps are padded less. */
+/* The spectrum of a column, padded with zeros to eight times its length, with bins of at most 0.1
+ * Hz. Columns of more than 2^18 taps are padded less. */
 struct mask_spectrum {
     size_t length;
     double rate;
-    double largest;          /* gain */
-    double delay;            /* seconds from tap 0 to the peak, or the middle of a symmetric one */
-    double origin;           /* seconds */
-    double low, high;        /* Hz: of the axis of its curves; 20 Hz to half the rate */
-    double smoothing;        /* octaves; a twelfth */
-    double complex *bins;    /* length / 2 + 1, as the following */
-    double *gains;           /* their magnitudes */
-    double complex *moments; /* of the taps times their times */
+    double largest;   /* largest gain */
+    double delay;     /* seconds from tap 0 to the peak, or to the middle of a symmetric column */
+    double origin;    /* seconds from tap 0 */
+    double low, high; /* Hz; range of the curves' axis, from 20 Hz to half the rate */
+    double smoothing; /* octaves; one twelfth */
+    double complex *bins;    /* [length / 2 + 1] */
+    double *gains;           /* [length / 2 + 1] magnitudes of the bins */
+    double complex *moments; /* [length / 2 + 1] transform of the taps times their times */
 };
 
 MUST_CHECK enum status mask_spectrum_init(struct mask_spectrum *spectrum, const struct mask *mask,
                                           size_t column, uint32_t rate);
 void mask_spectrum_free(struct mask_spectrum *spectrum);
 
-/* Whether a quarter of all points have dips of 20 dB, as in a reverberation: then
- * the mean is more useful than the gains. */
+/* Whether a quarter of all points have dips of 20 dB, as in a reverberation. The mean is then more
+ * useful than the gains. */
 bool mask_spectrum_is_rough(const struct mask_spectrum *spectrum);
 
-/* dB; a gain of 0 is -400, silence is one gap. */
+/* Gains in dB. A gain of 0 is -400 dB; silence is one gap. */
 MUST_CHECK enum status curve_magnitude(const struct mask_spectrum *spectrum, bool smooth,
                                        struct curve *curve);
 
-/* Degrees, -180 to 180, without `delay`; gaps where it wraps and below -60 dB of the largest gain.
- */
+/* Phase in degrees, -180 to 180, without `delay`. Gaps where it wraps, and below -60 dB of the
+ * largest gain. */
 MUST_CHECK enum status curve_phase(const struct mask_spectrum *spectrum, struct curve *curve);
 
-/* Milliseconds, averaged by power over each point (smooth: `smoothing`); gaps below
- * -60 dB of the largest gain. */
+/* Group delay in milliseconds, averaged by power over each point (smooth: over `smoothing`). Gaps
+ * below -60 dB of the largest gain. */
 MUST_CHECK enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
                                          struct curve *curve);
 
-/* Power over time and frequency, relative to the largest, from `low` to `high` Hz and over the time
- * of the axis that the mask has; at least one tap. */
+/* Power over time and frequency, relative to the largest. From `low` to `high` Hz, and over the
+ * part of the time axis that the mask has; at least one tap. */
 MUST_CHECK enum status mask_spectrogram_init(const struct mask *mask, size_t column, uint32_t rate,
                                              double low, double high, const struct time_axis *time,
                                              struct spectrogram *picture);
 
 /* ---- waterfalls ----
  *
- * The cumulative spectral decay of an impulse response: the response to what comes after a time,
- * for a number of times. Threads: any. Not real-time. */
+ * The cumulative spectral decay of an impulse response: for a number of times, the magnitude of the
+ * response after that time. Threads: any. Not real-time.
+ */
 struct waterfall {
     struct response_axis axis;
     size_t slices;
-    double step; /* seconds from one to the next */
-    double *db;  /* slice after slice, axis.points each; 0 dB is the largest of the first */
+    double step; /* seconds from one slice to the next */
+    /* slice after slice, axis.points each; 0 dB is the largest level of the first slice */
+    double *db;
 };
 
-/* From the direct sound on, `seconds` in all. Errors: memory. */
+/* Computes slices over `seconds`, from the direct sound on. Errors: memory. */
 MUST_CHECK enum status waterfall_init(struct waterfall *waterfall, const struct mask *mask,
                                       size_t column, uint32_t rate, double seconds,
                                       const struct response_axis *axis);

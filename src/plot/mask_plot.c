@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where subplots are, in pixels. */
+/* Where the subplots are, in pixels. */
 struct plot_layout {
-    double width, height; /* of the whole */
-    double head;          /* of the title or legend above */
-    size_t columns, rows; /* of subplots */
-    bool has_scale;       /* some have a scale at their right */
-    size_t entries;       /* of the legend in a row */
+    double width, height; /* size of the whole */
+    double head;          /* height of the title or legend above */
+    size_t columns, rows; /* numbers of subplots */
+    bool has_scale;       /* some subplots have a scale at their right */
+    size_t entries;       /* entries of the legend in a row */
 };
 
 struct mask_drawing {
@@ -26,9 +26,9 @@ struct mask_drawing {
     struct mask_spectrum spectra[MASK_PLOT_CURVES];
     bool rough[MASK_PLOT_CURVES];
     double low, high;      /* Hz */
-    struct time_axis time; /* logarithmic: of impulse and step alone, unless asked for */
+    struct time_axis time; /* logarithmic only for impulse and step, unless the user asks for it */
     struct plot_layout layout;
-    size_t subplot; /* the next */
+    size_t subplot; /* next subplot */
 };
 
 /* ---- the layout ---- */
@@ -46,17 +46,17 @@ enum {
     BELOW = 54,
     SCALE_GAP = 12,
     SCALE_WIDE = 14,
-    LINE = 20, /* of the legend */
+    LINE = 20, /* height of a line of the legend */
     STROKE = 36,
     ENTRY_GAP = 24,
-    LETTER = 8, /* at the widest */
+    LETTER = 8, /* greatest width of a letter */
     HEAD_GAP = 12,
-    LEAST_WIDE = 280, /* of a subplot */
-    LEAST_HIGH = 200,
-    DECADE = 110, /* of frequencies, with three labels */
+    LEAST_WIDE = 280, /* least width of a subplot */
+    LEAST_HIGH = 200, /* least height of a subplot */
+    DECADE = 110,     /* width of a decade of frequencies with three labels */
 };
 
-/* Okabe and Ito's palette for colour blindness, without the yellow. */
+/* Okabe and Ito's palette for colour blindness, without yellow. */
 static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                       "#e69f00", "#56b4e9", "#000000", "#7f7f7f"};
 enum { COLOURS = sizeof colours / sizeof *colours };
@@ -73,14 +73,14 @@ static void send_pale(FILE *gnuplot, size_t curve)
     fprintf(gnuplot, " lc rgb '#c0%s'", colours[curve % COLOURS] + 1);
 }
 
-/* Pixels inside of a subplot's margins. */
+/* Width inside a subplot's margins, in pixels. */
 static double inner_width(const struct plot_layout *layout)
 {
     return layout->width / (double)layout->columns - LEFT -
            (layout->has_scale ? RIGHT_OF_SCALE : RIGHT);
 }
 
-/* Where decades are narrow, their beginnings alone. */
+/* Labels frequencies. If decades are narrow, only their beginnings. */
 static void send_hertz(const struct mask_drawing *drawing)
 {
     bool is_narrow = drawing->plot->file &&
@@ -128,7 +128,7 @@ static enum status layout_init(struct plot_layout *layout, const struct mask_plo
     return STATUS_OK;
 }
 
-/* The title of one curve, or the legend of several, with the first subplot. */
+/* Sends the title of one curve, or the legend of several, with the first subplot. */
 static void send_head(const struct mask_drawing *drawing)
 {
     const struct mask_plot *plot = drawing->plot;
@@ -153,7 +153,7 @@ static void send_head(const struct mask_drawing *drawing)
     }
 }
 
-/* `inset`: pixels that the subplot leaves free on both sides. */
+/* `inset`: pixels that the subplot leaves free on each side. */
 static void send_place(struct mask_drawing *drawing, double inset)
 {
     const struct plot_layout *layout = &drawing->layout;
@@ -178,14 +178,14 @@ static void send_place(struct mask_drawing *drawing, double inset)
 /* ---- curves ---- */
 
 enum {
-    FEW = 120,     /* taps: drawn as stems */
-    PALE_MOST = 8, /* curves with pale ones behind them */
+    FEW = 120,     /* taps; so few are drawn as stems */
+    PALE_MOST = 8, /* the most curves that have pale ones behind them */
 };
 
 static const double gains_shown = 100; /* dB */
-static const double dips_shown = 20;   /* dB: of pale curves below the others */
+static const double dips_shown = 20;   /* dB of pale curves that are shown below the others */
 static const double near = 1e-6;
-static const double log_from = 1e-4; /* seconds: where a logarithmic axis begins */
+static const double log_from = 1e-4; /* seconds at which a logarithmic axis begins */
 
 struct range {
     double low, high;
@@ -200,7 +200,7 @@ static void widen(struct range *range, const double *values, size_t count)
         }
 }
 
-/* Frees the curve; `total` grows to include its y. */
+/* Sends a curve and frees it. *total grows to include its values. */
 static void send_curve(FILE *gnuplot, const char *block, size_t index, struct curve *curve,
                        double scale, struct range *total)
 {
@@ -209,17 +209,18 @@ static void send_curve(FILE *gnuplot, const char *block, size_t index, struct cu
     widen(total, curve->y, curve->count);
     fprintf(gnuplot, "$%s%zu << EOD\n", block, index);
     if (range.low > range.high)
-        fputs("1 1e9\n", gnuplot); /* outside of the axes: gnuplot warns of empty curves */
+        fputs("1 1e9\n", gnuplot); /* outside the axes, since gnuplot warns of empty curves */
     for (size_t i = 0; i < curve->count; i++)
         if (isfinite(curve->y[i]))
             fprintf(gnuplot, "%.8g %.7g\n", curve->x[i] * scale, curve->y[i]);
         else
-            fputs("\n", gnuplot); /* a gap */
+            fputs("\n", gnuplot); /* a gap in the curve */
     fputs("EOD\n", gnuplot);
     curve_free(curve);
 }
 
-/* What follows the data of a curve. In text gnuplot draws the legend, and points are letters. */
+/* Sends the style of a curve, after its data. In text, gnuplot draws the legend, and points are
+ * letters. */
 static void send_style(const struct mask_drawing *drawing, const char *style, size_t index)
 {
     if (drawing->plot->file)
@@ -236,7 +237,7 @@ static void send_style(const struct mask_drawing *drawing, const char *style, si
 static const struct time_subplot {
     enum time_curve kind;
     const char *block, *title, *unit;
-    double shown; /* dB below the largest; 0: amplitudes */
+    double shown; /* dB shown below the largest; 0: amplitudes are shown */
 } time_subplots[MASK_SUBPLOTS] = {
     [MASK_SUBPLOT_IMPULSE] = {TIME_CURVE_IMPULSE, "impulse", "impulse response", "amplitude", 0},
     [MASK_SUBPLOT_STEP] = {TIME_CURVE_STEP, "step", "step response", "amplitude", 0},
@@ -246,7 +247,8 @@ static const struct time_subplot {
                             "energy to come in dB", 70},
 };
 
-/* A decay is straight on a linear axis: it is logarithmic only where the user asks for it. */
+/* The time axis of a subplot. A decay is straight on a linear axis, so it is logarithmic only if
+ * the user asks for it. */
 static struct time_axis axis_of(const struct mask_drawing *drawing,
                                 const struct time_subplot *subplot)
 {
@@ -271,8 +273,8 @@ static void send_time_axis(FILE *gnuplot, const struct time_subplot *subplot,
             scale * from, scale * to);
 }
 
-/* Amplitudes with a margin; levels down from the largest, `top`, which has the digits of the curves
- * so that it is not above the axis. */
+/* Sends the level axis. Amplitudes have a margin. Levels are shown downwards from the largest. This
+ * is rounded like the curves, so that no curve is above the axis. */
 static void send_level_axis(const struct mask_drawing *drawing, const struct time_subplot *subplot,
                             struct range levels)
 {
@@ -284,7 +286,7 @@ static void send_level_axis(const struct mask_drawing *drawing, const struct tim
         return;
     }
     if (subplot->kind == TIME_CURVE_DECAY)
-        levels.high = 0; /* all energy, wherever the axis begins */
+        levels.high = 0; /* all energy, even if the axis begins later */
     double depth = levels.low < levels.high ? 10 * ceil((levels.high - levels.low) / 10) : shown;
     fprintf(drawing->gnuplot, "top = %.7g\nset yrange [%g:0]\n",
             isfinite(levels.high) ? levels.high : 0, -fmin(shown, depth));
@@ -339,14 +341,14 @@ static bool is_smooth(const struct mask_drawing *drawing, size_t index)
     return drawing->rough[index] || drawing->plot->smoothing > 0;
 }
 
-/* Exact gains are drawn pale behind smooth ones, but not of many. */
+/* Whether exact gains are drawn pale behind the smooth ones, which is done for few curves only. */
 static bool has_pale(const struct mask_drawing *drawing, size_t index)
 {
     return is_smooth(drawing, index) && drawing->plot->file && drawing->plot->count <= PALE_MOST;
 }
 
-/* The range is that of the curves, and of the pale ones as far as they matter: not their dips, and
- * not at all in a range that the user chose. */
+/* Sends the gains. *range includes the curves. It includes the pale curves without their dips, and
+ * not at all if the user chose the range. */
 static enum status send_gains(const struct mask_drawing *drawing, struct range *range)
 {
     struct range pale = {INFINITY, -INFINITY};
@@ -421,7 +423,7 @@ static enum status send_phases(const struct mask_drawing *drawing, enum mask_sub
 
 static enum status send_frequencies(const struct mask_drawing *drawing, enum mask_subplot subplot)
 {
-    /* gnuplot leaves out a label at the very beginning */
+    /* gnuplot leaves out a label at the very beginning of an axis. */
     fprintf(drawing->gnuplot,
             "set logscale x\nset xrange [%.9g:%.9g]\nset xlabel 'frequency in Hz'\n",
             drawing->low * (1 - near), drawing->high * (1 + near));
@@ -470,7 +472,7 @@ static enum status send_spectrogram(const struct mask_drawing *drawing, size_t c
     return STATUS_OK;
 }
 
-/* From the direct sound to the end of the axis, or of the range. */
+/* Makes a waterfall, from the direct sound to the end of the axis or of the range. */
 static enum status make_waterfall(const struct mask_drawing *drawing, size_t curve, double range,
                                   struct waterfall *waterfall)
 {
@@ -511,7 +513,7 @@ static void send_surface(FILE *gnuplot, const struct waterfall *waterfall, doubl
     fputs("EOD\n", gnuplot);
 }
 
-/* Later slices in front, as time comes towards the reader. */
+/* Sends a waterfall. Later slices are in front, so that time comes towards the reader. */
 static enum status send_waterfall(const struct mask_drawing *drawing, size_t curve)
 {
     FILE *gnuplot = drawing->gnuplot;
@@ -541,19 +543,19 @@ static enum status send_waterfall(const struct mask_drawing *drawing, size_t cur
 }
 
 enum {
-    MANY = 1024,  /* taps: have a useful spectrogram */
-    PICTURES = 2, /* of each kind are drawn by default */
+    MANY = 1024,  /* taps from which a spectrogram is useful */
+    PICTURES = 2, /* pictures of each kind that are drawn by default */
 };
 
-static const double log_least = 0.2;              /* seconds: of a mask with such an axis */
-static const double log_onset = 0.1;              /* of such a mask, before its direct sound */
-static const double lowest = 20, least_axis = 10; /* Hz; half the rate to the lowest frequency */
+static const double log_least = 0.2; /* seconds of a mask, from which an axis may be logarithmic */
+static const double log_onset = 0.1; /* latest direct sound of such a mask, as a part of it */
+/* Hz; half the rate must be this many times the lowest frequency */
+static const double lowest = 20, least_axis = 10;
 
 static const struct subplot_kind {
     enum status (*of_all)(const struct mask_drawing *drawing, enum mask_subplot subplot);
     enum status (*of_each)(const struct mask_drawing *drawing, size_t curve);
-    double
-        inset; /* pixels: labels of gnuplot's three-dimensional plots lie outside of their place */
+    double inset; /* pixels; in gnuplot's three-dimensional plots, labels lie outside their place */
 } kinds[MASK_SUBPLOTS] = {
     [MASK_SUBPLOT_IMPULSE] = {.of_all = send_times},
     [MASK_SUBPLOT_STEP] = {.of_all = send_times},
@@ -578,7 +580,7 @@ static enum status send_subplot(struct mask_drawing *drawing, enum mask_subplot 
     return STATUS_OK;
 }
 
-/* ---- what is drawn ---- */
+/* ---- the choice of subplots ---- */
 
 static enum status find_rooms(const struct mask_plot *plot, bool *has_room)
 {
@@ -595,8 +597,8 @@ static enum status find_rooms(const struct mask_plot *plot, bool *has_room)
     return STATUS_OK;
 }
 
-/* The user's choice. By default all, but no phase of a reverberation, which is noise, a decay only
- * of a room, and pictures only of few, long masks. */
+/* Takes the user's choice. The default is all, except: no phase of a reverberation, which is noise;
+ * a decay only of a room; pictures only of few, long masks. */
 static enum status choose_subplots(struct mask_drawing *drawing)
 {
     const struct mask_plot *plot = drawing->plot;
@@ -620,8 +622,8 @@ static enum status choose_subplots(struct mask_drawing *drawing)
 
 /* ---- the axes ---- */
 
-/* Where the longest mask is long and all direct sounds are early, all that matters is at the left.
- */
+/* Whether all that matters is at the left: the longest mask is long, and all direct sounds are
+ * early. */
 static bool is_early(const struct mask_plot *plot, const struct time_axis *time)
 {
     bool early = !plot->has_from && time->to - time->from >= log_least;

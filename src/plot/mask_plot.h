@@ -1,4 +1,4 @@
-/* Draws curves of masks through gnuplot, one for each channel, in subplots (mask_curves.h).
+/* Draws curves of masks by gnuplot, in subplots, with a curve for each channel (mask_curves.h).
  *
  * Magnitudes of reverberation are drawn pale, with the mean power of a twelfth of an octave over
  * them. Threads: one. Not real-time.
@@ -17,8 +17,8 @@ enum mask_subplot {
     MASK_SUBPLOT_MAGNITUDE,
     MASK_SUBPLOT_PHASE,
     MASK_SUBPLOT_DELAY,
-    MASK_SUBPLOT_SPECTROGRAM, /* one for each channel, as is the next */
-    MASK_SUBPLOT_WATERFALL,
+    MASK_SUBPLOT_SPECTROGRAM, /* one for each channel */
+    MASK_SUBPLOT_WATERFALL,   /* one for each channel */
     MASK_SUBPLOTS
 };
 
@@ -34,22 +34,22 @@ struct mask_plot_curve {
 };
 
 struct mask_plot {
-    const char *file;             /* .svg, .png or .pdf; NULL: text on standard output */
-    const char *title;            /* of the drawing */
+    const char *file;             /* .svg, .png or .pdf; NULL: characters on standard output */
+    const char *title;            /* title of the drawing */
     bool force;                   /* replace an existing file */
-    size_t width, height;         /* pixels, 0: as usual; of text, in characters */
-    bool subplots[MASK_SUBPLOTS]; /* none: those that suit the masks */
-    size_t range;                 /* dB below the largest; 0: as usual */
-    size_t low, high;             /* Hz; 0: 20 Hz, half the rate */
-    size_t smoothing;             /* shares of an octave; 0: a twelfth, of reverberation alone */
+    size_t width, height;         /* pixels, or characters without a file; 0: the default */
+    bool subplots[MASK_SUBPLOTS]; /* none: the subplots that suit the masks */
+    size_t range;                 /* dB below the largest; 0: the default */
+    size_t low, high;             /* Hz; 0: 20 Hz, or half the rate */
+    size_t smoothing;             /* parts of an octave; 0: a twelfth, and only for reverberation */
     bool has_from, has_to;
-    double from, to; /* seconds from the origin of a mask */
+    double from, to; /* seconds from a mask's origin */
     enum mask_time_axis time;
     size_t count;
     struct mask_plot_curve curves[MASK_PLOT_CURVES];
 };
 
-/* The axis of frequency, Hz. Errors: usage, limits that leave nothing. */
+/* The frequency axis in Hz. Errors: usage, limits that leave nothing. */
 MUST_CHECK enum status mask_plot_frequencies(const struct mask_plot *plot, double *low,
                                              double *high);
 

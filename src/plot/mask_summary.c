@@ -20,11 +20,12 @@
 
 enum { ROOM_CELL = 9 };
 
-/* The values of a band: in text multiplied by `scale`. */
+/* A column of the table of rooms, for a value of a band. In text the value is multiplied by a
+ * scale. */
 static const struct room_column {
     const char *head, *name;
     size_t offset;
-    const char *format; /* of a value with its unit */
+    const char *format; /* format of a value with its unit */
     double scale;
 } room_columns[] = {
     {"EDT", "edt", offsetof(struct room_band, edt), "%.2f s", 1},
@@ -92,7 +93,7 @@ enum { HEAD = 17, CELL = 21, CELLS_IN_A_ROW = 4, PATHS_IN_A_ROW = 8, SPEC = 96 }
 
 static const char *const symmetries[] = {"none", "even", "odd"};
 
-/* "WAV (Microsoft), pcm24", or the kind of the reader. */
+/* Writes "WAV (Microsoft), pcm24" or the like; for other files, the reader's kind. */
 static void describe_format(const struct mask *mask, char text[SPEC])
 {
     SF_FORMAT_INFO container = {.format = mask->sound_format & SF_FORMAT_TYPEMASK};
@@ -120,7 +121,7 @@ static struct summary_cell db_cell(double amplitude)
     struct summary_cell cell;
     if (fabs(amplitude) > 0)
         snprintf(cell.text, sizeof cell.text, "%.1f dB",
-                 round(10 * audio_to_db(fabs(amplitude))) / 10 + 0.0); /* no -0.0 */
+                 round(10 * audio_to_db(fabs(amplitude))) / 10 + 0.0); /* + 0.0 avoids -0.0 */
     else
         snprintf(cell.text, sizeof cell.text, "nothing");
     return cell;
@@ -147,7 +148,7 @@ enum cell_kind { CELL_DB, CELL_TAPS, CELL_DELAY, CELL_PHASE, CELL_SYMMETRY, CELL
 static const struct summary_row {
     const char *name;
     enum cell_kind kind;
-    size_t offset; /* of the field */
+    size_t offset; /* of the field in the struct */
 } summary_rows[] = {
     ROW("taps to -60 dB", CELL_TAPS, taps[0]),
     ROW("taps to -90 dB", CELL_TAPS, taps[1]),
@@ -367,7 +368,7 @@ static struct sums sums_of(const struct mask2d *mask)
         sums.least = fmin(sums.least, tap);
         sums.most = fmax(sums.most, tap);
     }
-    if (fabs(sums.all) < 1e-6 * sums.magnitudes) /* rounding errors */
+    if (fabs(sums.all) < 1e-6 * sums.magnitudes) /* only rounding errors */
         sums.all = 0;
     return sums;
 }
@@ -414,7 +415,7 @@ json_t *mask2d_summary_object(const char *text, const struct mask2d *mask)
                      "least", sums.least, "most", sums.most);
 }
 
-/* The coefficient of the largest magnitude in a character's square. */
+/* The coefficient with the largest magnitude in a character's square. */
 static float cell_at(const struct mask2d *mask, size_t row, size_t column, size_t step)
 {
     float cell = 0;
@@ -472,14 +473,14 @@ static void send_colours(FILE *commands, const struct mask2d *mask)
     }
     if (peak == 0)
         peak = 1;
-    if (has_negative) /* orange below 0, purple above: safe for colour blindness */
+    if (has_negative) /* orange below 0, purple above; readable for the colour-blind */
         fputs("set palette defined (0 '#b35806', 1 '#f7f7f7', 2 '#542788')\n", commands);
     else
         gnuplot_send_palette(commands);
     fprintf(commands, "set cbrange [%.9g:%.9g]\n", has_negative ? -peak : 0, peak);
 }
 
-/* Boxes, since gnuplot draws no image of a single row or column. */
+/* Sends boxes, since gnuplot draws no image of a single row or column. */
 static void send_subplot(FILE *commands, const struct mask2d *mask, const char *name)
 {
     send_colours(commands, mask);

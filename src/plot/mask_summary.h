@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 struct mask_summary {
-    const char *text; /* as the user wrote it, with options */
+    const char *text; /* the user's words, with options */
     const struct mask *mask;
     const struct mask_stats *stats;
     const struct mask_trouble *troubles;
@@ -19,19 +19,20 @@ struct mask_summary {
 /* Print to standard output. */
 void mask_summary_print(const struct mask_summary *summary);
 
-/* Returns a new reference: gains and levels in dB (null for 0), times in frames. NULL: memory. */
+/* Returns a new reference. Gains and levels are in dB (null for 0), times in frames. NULL: no
+ * memory. */
 json_t *mask_summary_object(const struct mask_summary *summary);
 
 /* ---- masks of two dimensions ---- */
 
-/* Print to standard output; `text` is the mask as the user named it. */
+/* Prints to standard output. `text` is the user's name for the mask. */
 void mask2d_summary_print(const char *text, const struct mask2d *mask);
 
-/* Returns a new reference; NULL: memory. */
+/* Returns a new reference. NULL: no memory. */
 json_t *mask2d_summary_object(const char *text, const struct mask2d *mask);
 
-/* Draw the mask in at most `width` x `height` characters, time to the right, frequency up. A
- * character may be the largest of several cells. */
+/* Draws the mask in at most `width` x `height` characters, with time to the right and frequency
+ * upwards. A character may stand for several cells and shows the largest. */
 void mask2d_print_picture(const struct mask2d *mask, size_t width, size_t height);
 
 enum { MASK2D_PLOT_MOST = 12 };

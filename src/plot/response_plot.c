@@ -9,12 +9,12 @@
 #include <string.h>
 
 enum {
-    MARGIN = 8, /* characters before the curves: the levels and the axis */
-    BELOW = 2,  /* lines below: the axis and the frequencies */
+    MARGIN = 8, /* characters before the curves, for the levels and the axis */
+    BELOW = 2,  /* lines below, for the axis and the frequencies */
     RANGE_MOST = 80,
     RANGE_LEAST = 10,
     LINES_A_TICK = 3,
-    FINE = 5, /* dB: the steps of the ends of the axis */
+    FINE = 5, /* dB; ends of the axis are multiples */
 };
 
 static const double lowest_hz = 20;
@@ -29,9 +29,9 @@ static const struct tick {
 enum { TICKS = sizeof ticks / sizeof *ticks };
 
 struct plot_cell {
-    unsigned char dots; /* braille's */
-    uint32_t curves;    /* bit i: curve i passes */
-    char letter;        /* or 0 */
+    unsigned char dots; /* dots of a braille character */
+    uint32_t curves;    /* bit i: curve i passes through the cell */
+    char letter;        /* letter shown; 0: none */
 };
 
 struct plot {
@@ -39,14 +39,14 @@ struct plot {
     const char *letters;
     size_t count;
     size_t columns, rows;        /* cells */
-    size_t dots_wide, dots_high; /* of a cell */
-    struct response_axis axis;   /* a point is a column of dots */
+    size_t dots_wide, dots_high; /* dots per cell, across and down */
+    struct response_axis axis;   /* each point is a column of dots */
     double *db[RESPONSE_PLOT_MASKS];
     double top, bottom;      /* dB */
-    double step;             /* dB from tick to tick */
-    double range;            /* dB, at most */
+    double step;             /* dB between two ticks */
+    double range;            /* dB, the most */
     struct plot_cell *cells; /* row after row */
-    bool *ticked;            /* columns */
+    bool *ticked;            /* [column] has a tick */
 };
 
 static enum status measure(struct plot *plot, const struct mask *const *masks)
@@ -88,7 +88,7 @@ static void choose_levels(struct plot *plot)
     }
 }
 
-/* In dots from the top; below the plot it is limited. */
+/* The height of a level in dots from the top. Levels below the plot are at its bottom. */
 static double height_of(const struct plot *plot, double db)
 {
     double dots = (double)(plot->rows * plot->dots_high) - 1;
@@ -109,7 +109,7 @@ static void draw_dot(const struct plot *plot, size_t curve, size_t x, size_t y)
     cell->dots |= dots[y % plot->dots_high][x % plot->dots_wide];
 }
 
-/* Connect dot columns: each draws half of the way. */
+/* Connects neighbouring columns of dots. Each draws half of the way. */
 static void draw_curve(const struct plot *plot, size_t curve)
 {
     const double *db = plot->db[curve];
@@ -125,7 +125,7 @@ static void draw_curve(const struct plot *plot, size_t curve)
     }
 }
 
-/* Letters on a curve of braille, apart from those of other curves. */
+/* Puts letters on a braille curve, apart from the letters of other curves. */
 static void put_letters(const struct plot *plot, size_t curve)
 {
     size_t spacing = plot->count * 3 > 12 ? plot->count * 3 : 12;
@@ -139,7 +139,7 @@ static void put_letters(const struct plot *plot, size_t curve)
     }
 }
 
-/* Curves in the same cell alternate. */
+/* The letter in a cell. If several curves pass, their letters alternate. */
 static char letter_in_turn(const struct plot *plot, const struct plot_cell *cell, size_t column)
 {
     size_t passing = 0;
@@ -185,7 +185,7 @@ static void print_row(const struct plot *plot, size_t row, FILE *stream)
     fputc('\n', stream);
 }
 
-/* The column of a frequency; plot->columns: outside of the plot. */
+/* The column of a frequency. plot->columns: it is outside the plot. */
 static size_t column_of(const struct plot *plot, double hz)
 {
     double share = log(hz / plot->axis.low) / log(plot->axis.high / plot->axis.low);

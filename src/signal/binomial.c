@@ -13,7 +13,7 @@ static double term(size_t k, size_t n, double p)
                lgamma_r(misses + 1, &sign) + hits * log(p) + misses * log1p(-p));
 }
 
-/* The probability of k or more, k > n p: the largest term comes first. */
+/* The probability of k or more hits, for k > n p, so that the largest term comes first. */
 static double upper_tail(size_t k, size_t n, double p)
 {
     double next = term(k, n, p), sum = 0;
@@ -24,8 +24,8 @@ static double upper_tail(size_t k, size_t n, double p)
     return sum;
 }
 
-/* The probability of k or more hits in n trials at rate p. Sums the smaller tail, whose first term
- * does not vanish. */
+/* The probability of k or more hits in n trials at rate p. It sums the smaller tail, whose first
+ * term is not too small for a double. */
 static double at_least(size_t k, size_t n, double p)
 {
     if (k == 0 || p >= 1)
@@ -42,7 +42,7 @@ double binomial_p_value(size_t hits, size_t n)
     return at_least(hits, n, 0.5);
 }
 
-/* The rate at which `hits` or more have that probability; hits >= 1. */
+/* The rate at which the probability of `hits` or more hits is `probability`; hits >= 1. */
 static double rate_where(size_t hits, size_t n, double probability)
 {
     double low = 0, high = 1;

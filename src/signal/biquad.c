@@ -8,7 +8,7 @@ static struct biquad scaled(double b0, double b1, double b2, double a0, double a
     return (struct biquad){{b0 / a0, b1 / a0, b2 / a0}, {a1 / a0, a2 / a0}};
 }
 
-/* `side` is 1 for the low shelf; the high one is its mirror. */
+/* `side` is 1 for the low shelf. The high shelf is its mirror image. */
 static struct biquad make_shelf(double side, double a, double c, double alpha)
 {
     double root = 2 * sqrt(a) * alpha, up = a + 1, down = a - 1;
@@ -65,7 +65,8 @@ struct biquad biquad_general_notch(double zero, double pole, double q, bool is_o
 struct biquad biquad_linkwitz_transform(double frequency, double q, double wanted_frequency,
                                         double wanted_q, double rate)
 {
-    double middle = (frequency + wanted_frequency) / 2; /* is mapped without warping */
+    /* this frequency is mapped without warping */
+    double middle = (frequency + wanted_frequency) / 2;
     double scale = 1 / tan(M_PI * middle / rate) * middle, square = scale * scale;
     double zero = frequency * frequency, pole = wanted_frequency * wanted_frequency;
     double b = scale * frequency / q, a = scale * wanted_frequency / wanted_q;

@@ -18,7 +18,7 @@ enum biquad_kind {
     BIQUAD_BANDPASS, /* gain 1 at its frequency */
     BIQUAD_NOTCH,
     BIQUAD_ALLPASS,
-    /* of the first order, by the bilinear transform; q is not used */
+    /* First-order sections, by the bilinear transform; q is not used. */
     BIQUAD_LOWPASS_FIRST,
     BIQUAD_HIGHPASS_FIRST,
     BIQUAD_LOW_SHELF_FIRST,
@@ -35,26 +35,28 @@ struct biquad {
 struct biquad biquad_make(enum biquad_kind kind, double frequency, double gain, double q,
                           double rate);
 
-/* Zeros at one frequency, poles at another; gain 1 at half the rate, or at 0 Hz. */
+/* Zeros at frequency `zero`, poles at frequency `pole`. The gain is 1 at 0 Hz (is_one_at_dc) or at
+ * half the rate. */
 struct biquad biquad_general_notch(double zero, double pole, double q, bool is_one_at_dc,
                                    double rate);
 
-/* S. Linkwitz: the closed box of `frequency` and `q` sounds as one of the wanted ones. */
+/* Makes a closed box of `frequency` and `q` sound like one of the wanted frequency and q (S.
+ * Linkwitz). */
 struct biquad biquad_linkwitz_transform(double frequency, double q, double wanted_frequency,
                                         double wanted_q, double rate);
 
-/* The q of a bandwidth in octaves, and that of a shelf's slope: 1 is the steepest without a peak.
- */
+/* The q for a bandwidth in octaves. And the q for the slope of a shelf: slope 1 is the steepest
+ * without a peak. */
 double biquad_octaves_to_q(double octaves, double frequency, double rate);
 double biquad_slope_to_q(double slope, double gain);
 
-/* The magnitude of its response, linear. */
+/* The magnitude of the section's response, linear. */
 double biquad_magnitude(const struct biquad *biquad, double frequency, double rate);
 
-/* Filter in place, from silence. */
+/* Filters in place, beginning with silence. */
 void biquad_filter(const struct biquad *biquad, double *samples, size_t count);
 
-/* The larger magnitude of its two poles: the decay per sample. */
+/* The magnitude of the larger pole, which is the decay per sample. */
 double biquad_pole(const struct biquad *biquad);
 
 #endif

@@ -62,10 +62,11 @@ static const struct {
 };
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
-/* What other programs call them. */
+/* Names of positions in other programs. */
 static const struct {
     const char *name;
-    enum channel_position position, instead; /* where the layout lacks the first */
+    /* instead: the position if the layout lacks the first one */
+    enum channel_position position, instead;
 } aliases[] = {
     {"L", CHANNEL_FL, CHANNEL_FL},  {"R", CHANNEL_FR, CHANNEL_FR},
     {"C", CHANNEL_FC, CHANNEL_FC},  {"M", CHANNEL_FC, CHANNEL_FC},
@@ -180,7 +181,7 @@ size_t channel_layout_index(struct channel_layout layout, enum channel_position 
     return channel_layout_count((struct channel_layout){.speakers = before});
 }
 
-/* "ambisonic 1", "ambisonic 1 FuMa" */
+/* Parses "ambisonic 1" or "ambisonic 1 FuMa". */
 static bool parse_ambisonic(const char *text, struct channel_layout *layout, size_t *channels)
 {
     if (strncmp(text, "ambisonic ", 10) != 0 || text[10] < '0' ||

@@ -9,23 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Power of a bin that is silence: of any, and over the loudest one. */
+/* A bin is silent below this power, and below this part of the loudest bin's power. */
 #define SILENT 1e-18f
 #define NEARLY_SILENT 1e-10f
 
 enum { PEAK = 8 }; /* frames that belong to one peak */
 
 struct delay_finder {
-    size_t window, blocks, floats; /* of a spectrum */
+    size_t window, blocks, floats; /* floats: length of a spectrum */
     float decay;
     struct fft *fft;
     float *hann, *windowed, *spectrum, *lags;
-    float **past;  /* unit spectra of the reference, conjugated, in a ring */
-    float **sums;  /* by block: of the products */
-    double *count; /* by block: of windows in the sum */
-    bool *filled;  /* by place in the ring */
-    size_t newest; /* place of the newest one */
-    size_t next;   /* block to search; `blocks`: all are searched */
+    float **past;  /* a ring of the reference's spectra with unit magnitudes, conjugated */
+    float **sums;  /* [block] sums of products */
+    double *count; /* [block] windows in the sum */
+    bool *filled;  /* which places of the ring have a spectrum */
+    size_t newest; /* place of the newest spectrum */
+    size_t next;   /* next block to search; `blocks`: all were searched */
     struct delay_found best;
 };
 
@@ -104,7 +104,7 @@ HALO_REALTIME void delay_finder_reset(struct delay_finder *finder)
     finder->next = finder->blocks;
 }
 
-/* `sign` -1: conjugated. */
+/* Scales all bins to magnitude 1. `sign` -1: conjugates them, too. */
 SIMD_CLONES
 HALO_REALTIME static void keep_phases(float *spectrum, size_t bins, float sign)
 {
@@ -116,7 +116,7 @@ HALO_REALTIME static void keep_phases(float *spectrum, size_t bins, float sign)
     }
     for (size_t k = 0; k < bins; k++) {
         float re = spectrum[2 * k], im = spectrum[2 * k + 1], power = re * re + im * im;
-        float scale = power > most ? 1 / sqrtf(power) : 0; /* 0 with NaN */
+        float scale = power > most ? 1 / sqrtf(power) : 0; /* 0 also if the power is NaN */
         spectrum[2 * k] = re * scale;
         spectrum[2 * k + 1] = im * scale * sign;
     }

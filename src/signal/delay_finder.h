@@ -1,11 +1,11 @@
 /* Finds by how many frames one signal follows another, from windows of both.
  *
- * The phase transform (generalised cross-correlation with unit magnitudes): each frequency counts
- * alike, so that tones and bass say no more than their bins; those 100 dB below the loudest one are
- * silence. Windows overlap by half. Block b of
- * the lags has those from (b - 1/2) to (b + 1/2) of half a window. Source: C. Knapp and G. Carter,
- * "The generalized correlation method for estimation of time delay", IEEE Trans. ASSP 24(4), 1976.
- * Threads: one. Real-time: all but create and destroy.
+ * It uses the phase transform (generalised cross-correlation with unit magnitudes). Each frequency
+ * counts the same, so tones and bass count no more than their bins. Frequencies 100 dB below the
+ * loudest one count as silence. Windows overlap by half. Block b of the lags has lags from (b -
+ * 1/2) to (b + 1/2) times half a window. Source: C. Knapp and G. Carter, "The generalized
+ * correlation method for estimation of time delay", IEEE Trans. ASSP 24(4), 1976. Threads: one.
+ * Real-time: all but create and destroy.
  */
 #ifndef HALO_DELAY_FINDER_H
 #define HALO_DELAY_FINDER_H
@@ -15,24 +15,25 @@
 struct delay_finder;
 
 struct delay_found {
-    double likeness; /* 0 to 1: of all frequencies, how many agree */
-    size_t frames;   /* the delay */
+    double likeness; /* share of the frequencies that agree with the delay, 0 to 1 */
+    size_t frames;   /* the delay in frames */
 };
 
-/* `window`: frames, a power of two. `decay`: what a window counts after the next one, 0 to 1.
- * Errors: memory. */
+/* `window`: frames, a power of two. `decay`: factor for earlier windows with each new window, 0 to
+ * 1. Errors: memory. */
 MUST_CHECK enum status delay_finder_create(size_t window, size_t blocks, float decay,
                                            struct delay_finder **finder);
 void delay_finder_destroy(struct delay_finder *finder);
 void delay_finder_reset(struct delay_finder *finder);
 
-/* The next window of the reference, and of the signal (NULL: not compared). Costs two FFTs and a
- * product for each block. */
+/* Adds the next window of the reference and of the signal. If `signal` is NULL, nothing is
+ * compared. Costs two FFTs, and a product for each block. */
 void delay_finder_write(struct delay_finder *finder, const float *reference, const float *signal);
 
-/* Search `count` more blocks for delays of `least` frames or more, an FFT each. True: all were
- * searched since the last comparison, and *best is set: to the shortest delay of about a third of
- * the highest likeness or more, since what goes round in a loop is alike after each round. */
+/* Searches `count` more blocks for delays of at least `least` frames, with an FFT for each block.
+ * True: all blocks were searched since the last comparison, and *best is set. It is the shortest
+ * delay with at least about a third of the highest likeness, since a sound in a loop is the same
+ * after each round. */
 bool delay_finder_search(struct delay_finder *finder, size_t least, size_t count,
                          struct delay_found *best);
 

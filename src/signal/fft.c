@@ -3,8 +3,8 @@
 
 #include "base/simd.h"
 
-/* Vectors of 32 bytes: longer ones would be slow on processors without AVX-512. With AVX2, shuffles
- * within their halves are the fast ones. */
+/* Vectors have 32 bytes. Longer ones would be slow on processors without AVX-512. With AVX2,
+ * shuffles within the vector's halves are fast. */
 #ifdef HALO_DOUBLE
 #define LANES 4
 #define BOTH_HALVES 0, 1, 2, 3
@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One name for each precision: clang gives clones resolvers that the linker sees. */
+/* One name for each precision. For clones, clang makes resolvers that the linker sees. */
 #define begin_with_rows REAL(begin_with_rows)
 #define begin_with_pairs REAL(begin_with_pairs)
 #define pass REAL(pass)
@@ -38,16 +38,17 @@
 #define split_halves REAL(split_halves)
 
 enum {
-    FIRST = 8,                  /* parts of the first pass */
+    FIRST = 8,                  /* parts in the first pass */
     PASS_LEAST = FIRST * LANES, /* points of the shortest transform in passes */
     PAD = 16,                   /* numbers before and after each row, for whole vectors */
-    SHORT = 2 * LANES, /* points below which vectors from both ends of a spectrum exceed it */
+    SHORT = 2 * LANES,          /* points; in shorter spectra, vectors reach beyond both ends */
 };
 
 typedef real half_lanes
     __attribute__((vector_size(LANES / 2 * sizeof(real)), aligned(sizeof(real))));
 
-/* Two rows: real and imaginary parts. With the rows exchanged, a transform is its inverse. */
+/* Two rows, of real and of imaginary parts. If the rows are exchanged, a transform becomes its
+ * inverse. */
 struct rows {
     real *re, *im;
 };
@@ -55,13 +56,13 @@ struct rows {
 struct real_fft {
     size_t n;
     size_t points;       /* n / 2 */
-    size_t length;       /* of the transform in passes; above `points` with a chirp */
+    size_t length;       /* length of the transform in passes; above `points` with a chirp */
     struct rows work[2]; /* `length` points each */
-    struct rows halves;  /* [k] e^(i TURN k/n) / 2, to a vector behind points / 2 */
+    struct rows halves;  /* [k] e^(i TURN k/n) / 2, to one vector after points / 2 */
     struct rows chirp;   /* [k] e^(i TURN k^2/n), k < points; NULL: none */
-    struct rows filter;  /* spectrum of the chirp's conjugate, over `length` */
-    real *turns;         /* pass after pass */
-    real *memory;        /* all of these */
+    struct rows filter;  /* spectrum of the chirp's conjugate, over `length` points */
+    real *turns;         /* factors, pass after pass */
+    real *memory;        /* the memory of all these rows */
 };
 
 HALO_REALTIME static void exchange(struct rows *rows)
@@ -78,7 +79,7 @@ HALO_REALTIME static void swap(struct rows *a, struct rows *b)
 
 /* ---- passes ---- */
 
-/* Into how many parts a pass divides `rest` points. 16 are two times four. */
+/* How many parts a pass divides `rest` points into. 16 is divided as two times four. */
 HALO_REALTIME static size_t ways_of(size_t rest)
 {
     if (rest % 8 == 0 && rest % 32 != 16)
@@ -86,7 +87,7 @@ HALO_REALTIME static size_t ways_of(size_t rest)
     return rest % 4 == 0 ? 4 : rest % 2 == 0 ? 2 : 3;
 }
 
-/* (re + i im) e^(i angle), of whose cosine and sine one is for each number, or for all. */
+/* (re + i im) e^(i angle). `cosine` and `sine` are vectors, or one number for all lanes. */
 #define TURN_LANES(re, im, cosine, sine)                                                           \
     do {                                                                                           \
         lanes was = re;                                                                            \
@@ -94,7 +95,7 @@ HALO_REALTIME static size_t ways_of(size_t rest)
         im = was * (sine) + im * (cosine);                                                         \
     } while (0)
 
-/* LANES pairs. */
+/* Loads LANES pairs. */
 HALO_REALTIME static inline __attribute__((always_inline)) void take_pairs(const real *pairs,
                                                                            lanes *re, lanes *im)
 {
@@ -117,7 +118,7 @@ put_pairs(real *pairs, const lanes *re, const lanes *im)
     at[3] = ((half_lanes *)&last)[1];
 }
 
-/* The last pair first. */
+/* Stores pairs, the last one first. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 put_pairs_backwards(real *pairs, const lanes *re, const lanes *im)
 {
@@ -132,7 +133,7 @@ put_pairs_backwards(real *pairs, const lanes *re, const lanes *im)
     at[3] = ((half_lanes *)&last)[0];
 }
 
-/* The last number first. */
+/* Loads numbers, the last one first. */
 HALO_REALTIME static inline __attribute__((always_inline)) void take_backwards(const real *numbers,
                                                                                lanes *x)
 {
@@ -151,8 +152,8 @@ HALO_REALTIME static inline __attribute__((always_inline)) void put_backwards(re
     at[1] = halves[0];
 }
 
-/* Every second of eight parts, `part` numbers or pairs apart. im: NULL, where `re` has pairs with
- * the imaginary part first. */
+/* Loads every second of eight parts, which are `part` numbers or pairs apart. im NULL: `re` has
+ * pairs with the imaginary part first. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 take_parts(const real *from_re, const real *from_im, size_t part, size_t first, lanes re[8],
            lanes im[8])
@@ -165,7 +166,7 @@ take_parts(const real *from_re, const real *from_im, size_t part, size_t first, 
             take_pairs(from_re + 2 * p * part, &im[p], &re[p]);
 }
 
-/* Parts are taken when they are needed, since a processor has 16 vectors. */
+/* Loads parts only when they are needed, since a processor has 16 vectors. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 add_eight_parts(const real *from_re, const real *from_im, size_t part, lanes re[8], lanes im[8])
 {
@@ -177,7 +178,7 @@ add_eight_parts(const real *from_re, const real *from_im, size_t part, lanes re[
     join_fours(even, odd, re, im);
 }
 
-/* The first pass, whose parts then lie side by side. */
+/* The first pass. After it, parts lie side by side. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 begin_at(const real *from_re, const real *from_im, size_t left, const real *turns, real *to_re,
          real *to_im)
@@ -214,12 +215,12 @@ HALO_REALTIME static void begin_with_pairs(const real *turns, size_t left, const
 }
 
 struct step {
-    size_t ways;       /* parts */
-    size_t left;       /* points of a part, each of `stride` numbers side by side */
+    size_t ways;       /* parts of the pass */
+    size_t left;       /* points of a part; each has `stride` numbers side by side */
     size_t stride;     /* a multiple of FIRST */
     const real *turns; /* [point][part - 1] cosine, sine */
     const struct rows *from, *to;
-    real *pairs; /* in place of `to`, of the last pass; or NULL */
+    real *pairs; /* the last pass writes pairs here instead of `to`; or NULL */
 };
 
 HALO_REALTIME static inline __attribute__((always_inline)) void add_parts(const real *from_re,
@@ -242,7 +243,7 @@ HALO_REALTIME static inline __attribute__((always_inline)) void add_parts(const 
     }
 }
 
-/* ways: a constant; turns and pairs: NULL or not. */
+/* `ways` is a constant. Whether `turns` and `pairs` are NULL is known at compile time. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 take_point(const struct step *step, size_t ways, size_t stride, size_t j, const real *turns,
            real *pairs)
@@ -267,7 +268,7 @@ take_point(const struct step *step, size_t ways, size_t stride, size_t j, const 
     }
 }
 
-/* ways: a constant; so is the least stride, whose loops are the shortest. */
+/* `ways` is a constant. So is the least stride, whose loops are the shortest. */
 HALO_REALTIME static inline __attribute__((always_inline)) void take_points(const struct step *step,
                                                                             size_t ways)
 {
@@ -299,8 +300,8 @@ HALO_REALTIME static void pass(const struct step *step)
         take_points(step, 8);
 }
 
-/* After the first pass, from *z to `pairs`, or to *z if that is NULL. *other: memory. The two may
- * change places. */
+/* Runs the passes after the first, from *z to `pairs` or, if that is NULL, to *z. *other is memory.
+ * *z and *other may change places. */
 HALO_REALTIME static void run_passes(const struct real_fft *fft, struct rows *z, struct rows *other,
                                      real *pairs)
 {
@@ -317,7 +318,7 @@ HALO_REALTIME static void run_passes(const struct real_fft *fft, struct rows *z,
     }
 }
 
-/* Sums with e^(i TURN jk/length). */
+/* Transforms *z: sums with e^(i TURN jk/length). */
 HALO_REALTIME static void transform(const struct real_fft *fft, struct rows *z, struct rows *other,
                                     real *pairs)
 {
@@ -340,7 +341,8 @@ HALO_REALTIME static void multiply_rows(const struct rows *a, const struct rows 
     }
 }
 
-/* Sums with e^(i TURN jk/points) in place of *z; jk is (j^2 + k^2 - (k - j)^2) / 2. */
+/* Transforms *z by a chirp: sums with e^(i TURN jk/points), where jk is (j^2 + k^2 - (k - j)^2) /
+ * 2. */
 HALO_REALTIME static void transform_by_chirp(const struct real_fft *fft, struct rows *z,
                                              struct rows *other)
 {
@@ -384,8 +386,8 @@ HALO_REALTIME static void join_pairs(const struct rows *from, size_t count, real
     }
 }
 
-/* Bins from k on, and those before points - k, from the last: vectors between the spectrum of n/2
- * complex points and that of n samples, to which, or back. halves: half the turns. */
+/* Converts bins from k on, together with the bins before points - k, last one first. It goes from
+ * the spectrum of n/2 complex points to that of n samples, or back. halves: half of the factors. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 turn_halves(const struct rows *halves, size_t k, bool back, struct lane_points *a,
             struct lane_points *b)
@@ -404,15 +406,15 @@ turn_halves(const struct rows *halves, size_t k, bool back, struct lane_points *
     *b = (struct lane_points){sum.re + re, -im - sum.im};
 }
 
-/* Where the vector begins that mirrors the one at k; before the first point, in the room that there
- * is, where the points are fewer than a vector's. */
+/* Start of the vector that mirrors the vector at k. If there are fewer points than a vector has, it
+ * starts before the first point, where there is room. */
 HALO_REALTIME static ptrdiff_t mirror_of(const struct real_fft *fft, size_t k)
 {
     return (ptrdiff_t)fft->points - (ptrdiff_t)k - (LANES - 1);
 }
 
-/* The spectrum of n samples, from that of n/2 points. In the middle both vectors give the same
- * bins. */
+/* Makes the spectrum of n samples from that of n/2 points. In the middle, both vectors have the
+ * same bins. */
 SIMD_CLONES
 HALO_REALTIME static void join_halves(const struct real_fft *fft, const struct rows *from,
                                       real *spectrum)
@@ -489,8 +491,9 @@ HALO_REALTIME void fft_inverse(const struct real_fft *fft, const real *spectrum,
 }
 
 #ifndef HALO_DOUBLE
-/* Here a product meets a sum, never a product: gcc 12 fuses "ab - cd" beside "ad + cb" whatever
- * -ffp-contract says, and what is fused depends on compiler and processor. */
+/* Only sums of one product are written here, never sums of two products. gcc 12 fuses "ab - cd"
+ * beside "ad + cb" even with -ffp-contract=off, and what it fuses depends on compiler and
+ * processor. */
 SIMD_CLONES
 HALO_REALTIME static void multiply_add(float *restrict sum, const float *restrict a,
                                        const float *restrict b, size_t floats)
@@ -543,7 +546,7 @@ static void fill_halves(const struct real_fft *fft)
     }
 }
 
-/* The filter is scaled, since the two transforms of a convolution are not. */
+/* Fills in the chirp. Its filter is scaled, since the two transforms of a convolution are not. */
 static void fill_chirp(struct real_fft *fft)
 {
     struct rows filter = fft->work[0], other = fft->work[1];
@@ -566,7 +569,7 @@ static bool has_passes(size_t points)
     return power >= PASS_LEAST && (power & (power - 1)) == 0;
 }
 
-/* The least length from `points` on that has passes. */
+/* The least length of at least `points` that has passes. */
 static size_t pass_length(size_t points)
 {
     size_t power = PASS_LEAST;

@@ -9,8 +9,8 @@
 
 struct fft_double {
     size_t n;
-    struct fft_in_double *plain;   /* this one, */
-    struct odd_fft_in_double *odd; /* or this one with its scratch */
+    struct fft_in_double *plain;   /* NULL: `odd` is used */
+    struct odd_fft_in_double *odd; /* with its scratch; NULL: `plain` is used */
     double *scratch;
     double *samples;
     double complex *bins;

@@ -1,8 +1,8 @@
-/* Real Fourier transforms in double precision with buffers of their own, for designing masks, for
- * spectral filters, and where single precision does not suffice.
+/* Real Fourier transforms in double precision with buffers of their own. For designing masks, for
+ * spectral filters, and where single precision is not exact enough.
  *
- * A struct fft_double owns n samples and n/2 + 1 bins; one thread at a time uses it. Otherwise as
- * fft.h.
+ * A struct fft_double owns n samples and n/2 + 1 bins. One thread at a time may use it. For the
+ * rest see fft.h.
  */
 #ifndef HALO_FFT_DOUBLE_H
 #define HALO_FFT_DOUBLE_H
@@ -13,10 +13,10 @@
 
 struct fft_double;
 
-/* n: even. Errors: memory. */
+/* n must be even. Errors: memory. */
 MUST_CHECK enum status fft_double_create(size_t n, struct fft_double **fft);
 
-/* The transform of fft_odd.h: bins of its kind, and a last one of zero. */
+/* Creates the transform of fft_odd.h. It has that header's bins, and a last bin of zero. */
 MUST_CHECK enum status fft_double_create_odd(size_t n, struct fft_double **fft);
 void fft_double_destroy(struct fft_double *fft);
 

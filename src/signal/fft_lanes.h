@@ -1,4 +1,4 @@
-/* Steps of Fourier transforms on vectors: what fft.c and fft_odd.c have in common.
+/* Steps of Fourier transforms on vectors, shared by fft.c and fft_odd.c.
  *
  * Compiled for each precision, into the clones of their callers (base/simd.h). Real-time.
  */
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* LANES: numbers of a vector, 8 or 4, which a source defines before. */
+/* LANES: numbers in a vector, 8 or 4. A source defines it before it includes this file. */
 typedef real lanes __attribute__((vector_size(LANES * sizeof(real)), aligned(sizeof(real))));
 
 /* LANES complex numbers. */
@@ -24,7 +24,8 @@ static const double TURN = 2 * 3.14159265358979323846;
 
 enum { TURNS = 8 };
 
-/* e^(i TURN angle k), each from two before: three roundings at most. */
+/* e^(i TURN angle k) for each k, computed from two earlier ones, which takes at most three
+ * roundings. */
 static inline void fill_powers(double angle, double re[TURNS], double im[TURNS])
 {
     re[0] = 1;
@@ -42,7 +43,7 @@ static inline void fill_powers(double angle, double re[TURNS], double im[TURNS])
 HALO_REALTIME static inline __attribute__((always_inline)) void add_points(struct lane_points y[4],
                                                                            size_t ways, bool back)
 {
-    const real height = (real)0.86602540378443864676; /* of a triangle */
+    const real height = (real)0.86602540378443864676; /* height of an equilateral triangle */
     struct lane_points a = y[0], b = y[1], c = y[2], d = y[3];
     if (ways == 2) {
         y[0] = (struct lane_points){a.re + b.re, a.im + b.im};
@@ -65,7 +66,7 @@ HALO_REALTIME static inline __attribute__((always_inline)) void add_points(struc
     }
 }
 
-/* y[k] = sum of x[j], j = first, first + 2 and so on, times i^(jk) but for `first` */
+/* y[k] = sum over j = first, first + 2, ... of x[j] i^(jk), without the factor i^(first k). */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 transform_four(const lanes *re, const lanes *im, size_t first, struct lane_points y[4])
 {
@@ -79,13 +80,13 @@ transform_four(const lanes *re, const lanes *im, size_t first, struct lane_point
     y[3] = (struct lane_points){rest.re - turned.re, rest.im - turned.im};
 }
 
-/* The transforms of eight numbers' even and odd ones become that of all: sums with e^(i TURN jk/8).
- * With re and im exchanged, the inverse. */
+/* Joins the transforms of eight numbers' even and odd ones: sums with e^(i TURN jk/8). If re and im
+ * are exchanged, it is the inverse. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 join_fours(const struct lane_points even[4], const struct lane_points odd[4], lanes re[8],
            lanes im[8])
 {
-    const real half = (real)0.70710678118654752440; /* its root */
+    const real half = (real)0.70710678118654752440; /* the root of one half */
     struct lane_points turned[4] = {
         odd[0],
         {(odd[1].re - odd[1].im) * half, (odd[1].re + odd[1].im) * half},
@@ -108,7 +109,7 @@ HALO_REALTIME static inline __attribute__((always_inline)) void transform_eight(
     join_fours(even, odd, re, im);
 }
 
-/* Rows into columns. */
+/* Makes columns of rows. */
 #if LANES == 8
 HALO_REALTIME static inline __attribute__((always_inline)) void transpose(lanes row[LANES])
 {

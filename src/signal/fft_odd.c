@@ -1,7 +1,7 @@
 /* Compiled for each precision. */
 #include "signal/fft_odd.h"
 
-#define LANES 8 /* also the points of the last blocks */
+#define LANES 8 /* also the number of points in a last block */
 
 #include "base/realtime.h"
 #include "base/simd.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One name for each precision: clang gives clones resolvers that the linker sees. */
+/* One name for each precision. For clones, clang makes resolvers that the linker sees. */
 #define divide REAL(divide)
 #define join REAL(join)
 #define finish_tiles REAL(finish_tiles)
@@ -22,13 +22,13 @@
 
 enum {
     POWERS = 3,
-    TILE = LANES * LANES, /* points of LANES of the last blocks */
+    TILE = LANES * LANES, /* points of LANES last blocks */
     NEAR = 1 << 12,       /* points of a block that stays in the cache from level to level */
     PLACES = ODD_FFT_PARTS / LANES, /* vectors of a group's real parts */
-    FEW = 4,                        /* products of a place at once */
+    FEW = 4,                        /* products that are computed at once for a place */
 };
 
-/* Powers 1 to 3 of a block's s; its division needs one less than it has parts. */
+/* Powers 1 to 3 of a block's s. A division needs one power less than it has parts. */
 struct factor {
     real re[POWERS], im[POWERS];
 };
@@ -36,14 +36,15 @@ struct factor {
 struct real_odd_fft {
     size_t n;
     struct factor *factors; /* level by level, block by block */
-    real *turns; /* of the last blocks: of each, LANES cosines of its points' angles, then
-                    the sines */
+    /* factors of the last blocks: for each block, LANES cosines of its points' angles, then the
+     * sines */
+    real *turns;
     bool is_kept;
-    struct real_odd_fft *next; /* of those that are kept */
+    struct real_odd_fft *next; /* next of the transforms that are kept */
 };
 
 static pthread_mutex_t keeping = PTHREAD_MUTEX_INITIALIZER;
-static struct real_odd_fft *kept_ffts; /* its lock */
+static struct real_odd_fft *kept_ffts; /* protected by `keeping` */
 
 #ifndef HALO_DOUBLE
 static atomic_bool are_kept;
@@ -68,8 +69,8 @@ static void free_fft(struct real_odd_fft *fft)
     free(fft);
 }
 
-/* Into how many parts the next level divides each of `blocks`: by four, after one by three or two
- * where the length needs it. */
+/* How many parts the next level divides each of `blocks` blocks into: four, after a first level of
+ * three or two if the length needs it. */
 HALO_REALTIME static size_t ways_of(const struct real_odd_fft *fft, size_t blocks)
 {
     size_t left = fft->n / 2 / LANES / blocks;
@@ -80,8 +81,8 @@ HALO_REALTIME static size_t ways_of(const struct real_odd_fft *fft, size_t block
     return left == 2 ? 2 : 4;
 }
 
-/* The roots of z^ways = e^(i TURN angle), of each block; the angles of its parts replace its own.
- */
+/* Fills in the roots of z^ways = e^(i TURN angle) for each block. The angles of a block's parts
+ * replace its own. */
 static void divide_angles(double *angles, size_t blocks, size_t ways, struct factor *factors)
 {
     for (size_t b = blocks; b-- > 0;) {
@@ -116,7 +117,7 @@ static void fill_tables(struct real_odd_fft *fft, double *angles)
     }
 }
 
-/* NULL: no memory. */
+/* Creates a transform. NULL: no memory. */
 static struct real_odd_fft *make(size_t n)
 {
     struct real_odd_fft *fft = calloc(1, sizeof *fft);
@@ -136,7 +137,7 @@ static struct real_odd_fft *make(size_t n)
     return NULL;
 }
 
-/* NULL: no memory. */
+/* Finds a kept transform or creates one. NULL: no memory. */
 static struct real_odd_fft *find_or_make(size_t n)
 {
     struct real_odd_fft *fft = kept_ffts;
@@ -177,7 +178,7 @@ turn(struct lane_points *z, const lanes *re, const lanes *im, const real *cosine
     z->im = *re * *sine + *im * *cosine;
 }
 
-/* The same back. */
+/* re + i im = z e^(-i angle) */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 turn_back(lanes *re, lanes *im, const struct lane_points *z, const real *cosine, const real *sine)
 {
@@ -185,16 +186,17 @@ turn_back(lanes *re, lanes *im, const struct lane_points *z, const real *cosine,
     *im = z->im * *cosine - z->re * *sine;
 }
 
-/* Blocks [first, end) of a level; a row holds `length` points of each block. */
+/* Blocks [first, end) of a level. A row holds `length` points of each block. */
 struct level {
     size_t n;
     size_t ways;
     size_t first, end;
-    size_t length; /* of a part */
+    size_t length; /* points of a part */
     const struct factor *factors;
 };
 
-/* Parts of one block, at LANES of their points: what is before and after the division. */
+/* take_points loads LANES points of each part of a block and turns them by the block's factors.
+ * put_points turns them back and stores them. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 take_points(const real *re, const real *im, size_t ways, size_t length, const struct factor *s,
             struct lane_points y[4])
@@ -216,7 +218,7 @@ put_points(real *re, real *im, size_t ways, size_t length, const struct factor *
                   &s->im[p - 1]);
 }
 
-/* ways: a constant. from and to may be the same. */
+/* `ways` is a constant. `from` and `to` may be the same. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 divide_blocks(const struct level *level, size_t ways, const real *from, real *to)
 {
@@ -271,13 +273,14 @@ HALO_REALTIME static void join(const struct level *level, real *samples)
         join_blocks(level, 4, samples);
 }
 
-/* A vector of bins in a tile's groups; the imaginary parts follow ODD_FFT_PARTS later. */
+/* Place of a vector of bins in a tile's groups. Its imaginary parts follow ODD_FFT_PARTS numbers
+ * later. */
 HALO_REALTIME static inline size_t place_of(size_t k)
 {
     return k / PLACES * 2 * ODD_FFT_PARTS + k % PLACES * LANES;
 }
 
-/* The last blocks, LANES of them at once: points [from, end). */
+/* Computes LANES last blocks at once: points [from, end). */
 SIMD_CLONES
 HALO_REALTIME static void finish_tiles(const struct real_odd_fft *fft, size_t from, size_t end,
                                        const real *samples, real *spectrum)
@@ -304,7 +307,8 @@ HALO_REALTIME static void finish_tiles(const struct real_odd_fft *fft, size_t fr
     }
 }
 
-/* Twice what goes to the transform's other half, the bins' conjugates, is in it as well. */
+/* Begins the inverse. The transform's other half has the conjugates of the bins, so it adds as much
+ * again. */
 SIMD_CLONES
 HALO_REALTIME static void begin_tiles(const struct real_odd_fft *fft, size_t from, size_t end,
                                       const real *spectrum, real *samples)
@@ -329,10 +333,10 @@ HALO_REALTIME static void begin_tiles(const struct real_odd_fft *fft, size_t fro
     }
 }
 
-/* Blocks [first, end) of `blocks`, and all that comes of them. */
+/* Blocks [first, end) of a level of `blocks` blocks, and all later levels of these. */
 struct block_range {
     size_t blocks, first, end;
-    const struct factor *factors; /* of the level */
+    const struct factor *factors; /* factors of the level */
 };
 
 HALO_REALTIME static struct level level_of(const struct real_odd_fft *fft,
@@ -358,8 +362,8 @@ HALO_REALTIME static bool is_last(const struct real_odd_fft *fft, const struct b
     return part->blocks == fft->n / 2 / LANES;
 }
 
-/* Far blocks are divided to the end one after the other, near ones level by level. from: may be the
- * scratch. */
+/* Transforms forward. Blocks that exceed the cache are divided to the end one after the other,
+ * smaller ones level by level. `from` may be the scratch. */
 HALO_REALTIME static void forward(const struct real_odd_fft *fft, const struct block_range *part,
                                   const real *from, real *scratch, real *spectrum)
 {
@@ -419,7 +423,8 @@ HALO_REALTIME void odd_fft_inverse(const struct real_odd_fft *fft, const real *s
 /* The real or imaginary parts of ODD_FFT_PARTS bins. */
 typedef real parts __attribute__((vector_size(ODD_FFT_PARTS * sizeof(real)), aligned(64)));
 
-/* The products are added before the sum: its rounding, the largest, is then done once. */
+/* Adds the products first, then the sum. So the largest rounding error, that of the sum, occurs
+ * once. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 add_products(real *sum, const real *const *a, const real *const *b, size_t count, size_t at)
 {
@@ -434,7 +439,7 @@ add_products(real *sum, const real *const *a, const real *const *b, size_t count
     sums[1] += im;
 }
 
-/* count: a constant, so that the products of a place are unrolled. */
+/* `count` is a constant, so that the products of a place are unrolled. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 add_places(real *sum, const real *const *a, const real *const *b, size_t count, size_t floats)
 {

@@ -4,8 +4,9 @@
 
 #include <stdbool.h>
 
-/* Compiler vectors of 32 bytes, split on processors with narrower registers. One vector at a time:
- * arrays of vectors wider than a register end in memory, at a twentieth of the speed. */
+/* Vectors have 32 bytes. The compiler splits them on processors with narrower registers. Only one
+ * vector is used at a time: arrays of vectors wider than a register end in memory, at a twentieth
+ * of the speed. */
 typedef float floats __attribute__((vector_size(32)));
 typedef float half_floats __attribute__((vector_size(16)));
 typedef double doubles __attribute__((vector_size(32)));
@@ -15,7 +16,7 @@ enum {
     DOUBLES = 4,
 };
 
-/* FIR_RUN taps at most of FLOATS outputs, in double precision. */
+/* Adds at most FIR_RUN taps for FLOATS outputs, in double precision. */
 __attribute__((always_inline)) HALO_REALTIME static inline void
 add_run_double(doubles total[FLOATS / DOUBLES], const float *from, const float *h, size_t count)
 {
@@ -46,9 +47,9 @@ add_floats(doubles total[FLOATS / DOUBLES], floats sum)
         total[i] += __builtin_convertvector(halves[i], doubles);
 }
 
-/* FIR_RUN taps at most of FLOATS outputs. A product passes four roundings before it is added in
- * double precision, however its neighbours compare with it: an error of 5 * 2^-24 sum |x h| at
- * most. Fused, it would pass three, but which of two products is fused is up to the compiler. */
+/* Adds at most FIR_RUN taps for FLOATS outputs. A product goes through four roundings before it is
+ * added in double precision, whatever its size: an error of at most 5 * 2^-24 sum |x h|. Fused, it
+ * would be three roundings, but the compiler chooses which of two products it fuses. */
 __attribute__((always_inline)) HALO_REALTIME static inline void
 add_run_float(doubles total[FLOATS / DOUBLES], const float *x, const float *h, size_t count)
 {

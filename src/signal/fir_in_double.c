@@ -1,16 +1,16 @@
-/* Direct convolution in double precision. Partial sums of few taps are added up with compensation
- * (D. E. Knuth, The Art of Computer Programming 2, 4.2.2), so that the rounding of a long mask
- * stays near that of a short one. */
+/* Direct convolution in double precision. Partial sums of few taps are added with compensation (D.
+ * E. Knuth, The Art of Computer Programming 2, 4.2.2). So the rounding error of a long mask stays
+ * near that of a short one. */
 #include "signal/fir_window.h"
 
 #include "base/simd.h"
 
-/* See fir.c. */
+/* One vector at a time; see fir.c. */
 typedef double doubles __attribute__((vector_size(32)));
 
 enum { DOUBLES = 4, VECTORS = FIR_TILE / DOUBLES };
 
-/* sum += part, and what that loses to *lost. */
+/* sum += part. Rounding errors are added to *lost. */
 __attribute__((always_inline)) HALO_REALTIME static inline void
 add_part(doubles *sum, doubles *lost, const doubles *part)
 {

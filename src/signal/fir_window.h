@@ -1,4 +1,4 @@
-/* The samples of a tile of outputs that a run of taps reads. For fir.c and fir_in_double.c. */
+/* The samples that a run of taps reads for a tile of outputs. For fir.c and fir_in_double.c. */
 #ifndef HALO_FIR_WINDOW_H
 #define HALO_FIR_WINDOW_H
 
@@ -7,13 +7,14 @@
 
 #include <string.h>
 
-enum { FIR_RUN = 32 }; /* taps per partial sum: limits rounding */
+enum { FIR_RUN = 32 }; /* taps per partial sum; short sums limit rounding */
 
 struct fir_window {
     real frames[FIR_RUN + FIR_TILE];
 };
 
-/* x in place, or for a short tile a padded copy, so that nothing beyond its last frame is read. */
+/* Returns x itself or, for a short tile, a padded copy, so that nothing after its last frame is
+ * read. */
 HALO_REALTIME static inline const real *fir_window_at(struct fir_window *window, const real *x,
                                                       size_t frames, size_t count)
 {

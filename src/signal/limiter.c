@@ -9,7 +9,7 @@
 enum { CHUNK = 64 };
 
 #define RELEASE_SECONDS 0.15
-#define NEARLY_ONE (1 - 1e-7) /* below half a step of a float */
+#define NEARLY_ONE (1 - 1e-7) /* closer to 1 than half a step of a float */
 
 void limiter_init(struct limiter *limiter, size_t channels, uint32_t rate, float ceiling)
 {
@@ -20,7 +20,7 @@ void limiter_init(struct limiter *limiter, size_t channels, uint32_t rate, float
     atomic_init(&limiter->gain_shown, 1.0f);
 }
 
-/* The highest magnitude of all channels in each frame. */
+/* Raises highest[i] to the magnitude of samples[i]. */
 SIMD_CLONES
 HALO_REALTIME static void raise_highest(const float *samples, size_t frames, float *highest)
 {
@@ -30,7 +30,7 @@ HALO_REALTIME static void raise_highest(const float *samples, size_t frames, flo
     }
 }
 
-/* Clamped, since rounding may exceed the ceiling. */
+/* Scales and clamps, since rounding may exceed the ceiling. */
 SIMD_CLONES
 HALO_REALTIME static void scale(const double *gain, float ceiling, float *samples, size_t frames)
 {
@@ -76,7 +76,7 @@ HALO_REALTIME static void limit_chunk(struct limiter *limiter, float *const *pla
         scale(gains, limiter->ceiling, planar[c] + at, frames);
 }
 
-/* Whether there is nothing to do; false with a NaN. */
+/* Whether the samples need no limiting. False if one is NaN. */
 HALO_REALTIME static bool passes(const struct limiter *limiter, float *const *planar, size_t at,
                                  size_t frames)
 {

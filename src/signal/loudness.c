@@ -11,20 +11,20 @@
 
 enum {
     CHUNK = 1024,
-    HOPS = 4, /* of 100 ms in a block of 400 */
+    HOPS = 4, /* hops of 100 ms in a block of 400 ms */
     BLOCKS_FIRST = 256,
     LAID_OUT_MOST = 6,
-    PEAK_RATE = 48000, /* Hz; it sets the oversampling alone, and that is to be 4 at any rate */
-    PEAK_BEFORE = 24,  /* frames: at least all that libebur128's interpolation filter looks back */
+    PEAK_RATE = 48000, /* Hz; it only decides the oversampling, which must be 4 at any rate */
+    PEAK_BEFORE = 24,  /* frames; libebur128's interpolation filter looks back no farther */
     PEAK_PIECE = 64,   /* frames, at least PEAK_BEFORE */
-    PEAK_PHASES = 3,   /* between two samples */
-    PEAK_TAPS = 12,    /* of each */
+    PEAK_PHASES = 3,   /* phases between two samples */
+    PEAK_TAPS = 12,    /* taps of each phase */
 };
 
 /* At least sum |h| of each phase of that filter, a sinc of 49 taps in a Hann window: 1.865. */
 static const double PEAK_GAIN = 1.9;
 
-/* More than rounding changes in a peak. */
+/* Factor by which rounding changes a peak at most. */
 static const double PEAK_MARGIN = 1.001;
 
 static const double GATE = -70, RELATIVE_GATE = -10; /* LUFS, LU */
@@ -37,7 +37,7 @@ struct loudness {
     float *interleaved;
     uint64_t frames;
     double energy;  /* sum of squares over all channels */
-    double *blocks; /* LUFS */
+    double *blocks; /* LUFS of each block */
     size_t count, capacity;
 };
 
@@ -60,12 +60,13 @@ enum status loudness_create(uint32_t rate, size_t channels, struct loudness **re
         return fail_memory("a meter");
     meter->rate = rate;
     meter->channels = channels;
-    meter->hop = (rate + 5) / 10; /* as libebur128 rounds */
+    meter->hop = (rate + 5) / 10; /* rounded as in libebur128 */
     meter->interleaved = audio_alloc(CHUNK * channels);
     enum status status = STATUS_OK;
     if (!meter->interleaved)
         status = fail_memory("a meter");
-    /* S for its longer window: with that of M alone libebur128 1.2.6 reads past it below 18 Hz. */
+    /* With mode M alone, whose window is shorter, libebur128 1.2.6 reads past its end below 18 Hz.
+     */
     else if (!(meter->state = ebur128_init((unsigned)channels, rate, EBUR128_MODE_S)))
         status = fail(CAUSE_UNSUPPORTED, "cannot measure the loudness of %zu channel%s at %u Hz",
                       channels, plural_s(channels), rate);
@@ -79,7 +80,7 @@ enum status loudness_create(uint32_t rate, size_t channels, struct loudness **re
     return STATUS_OK;
 }
 
-/* The block that ends here. Kept, since which blocks count depends on the gain. */
+/* Adds the block that ends here. Blocks are kept, since the gain decides which blocks count. */
 static enum status add_block(struct loudness *meter)
 {
     if (meter->count == meter->capacity) {
@@ -137,7 +138,7 @@ enum status loudness_add_in_double(struct loudness *meter, const double *const *
     return STATUS_OK;
 }
 
-/* The mean of the blocks that are not below the gate, which itself is not silence. */
+/* The mean of the blocks at or above the gate. Silence is below any gate. */
 static double mean_above(const struct loudness *meter, double gate)
 {
     double power = 0;
@@ -167,7 +168,7 @@ double loudness_integrated(const struct loudness *meter)
     return loudness_integrated_with(meter, 0);
 }
 
-/* At first all blocks count; another gain gates others. */
+/* First all blocks count. Each gain then gates other blocks. */
 double loudness_gain_to(const struct loudness *meter, double target)
 {
     enum { LOUD = 300, ROUNDS = 20 };
@@ -183,25 +184,26 @@ double loudness_rms(const struct loudness *meter)
     return samples > 0 ? 10 * log10(meter->energy / samples) : -INFINITY;
 }
 
-/* A channel's stretch of samples, after the ones before it. */
+/* A channel's samples of a piece, after the samples before it. */
 struct peak_piece {
     float samples[PEAK_BEFORE + PEAK_PIECE];
 };
 
 struct true_peak_channel {
     ebur128_state *state;
-    bool primed; /* it has seen the last PEAK_BEFORE samples */
+    bool primed; /* it has received the last PEAK_BEFORE samples */
     struct peak_piece piece;
 };
 
 struct true_peak {
     size_t channels;
-    double highest; /* so far */
+    double highest; /* highest peak so far */
     float taps[PEAK_PHASES][PEAK_TAPS];
     struct true_peak_channel channel[];
 };
 
-/* libebur128's filter: a sinc of 49 taps at four times the rate, in a Hann window. */
+/* Computes the taps of libebur128's filter: a sinc of 49 taps at four times the rate, in a Hann
+ * window. */
 static void init_taps(struct true_peak *meter)
 {
     enum { FACTOR = PEAK_PHASES + 1, MIDDLE = FACTOR * PEAK_TAPS / 2 };
@@ -213,7 +215,7 @@ static void init_taps(struct true_peak *meter)
         }
 }
 
-/* The peak between the samples of a whole piece, up to rounding. */
+/* The peak between the samples of a piece, except for rounding. */
 SIMD_CLONES
 static float interpolated_peak(const struct true_peak *meter, const float *now)
 {
@@ -229,7 +231,7 @@ static float interpolated_peak(const struct true_peak *meter, const float *now)
     return peak;
 }
 
-/* Whether the piece may have a peak above the highest one so far. */
+/* Whether the piece may have a higher peak than the sound so far. */
 static bool may_exceed(const struct true_peak *meter, const float *now, size_t frames)
 {
     double peak = (double)audio_peak(now - PEAK_BEFORE, PEAK_BEFORE + frames);
@@ -266,7 +268,8 @@ void true_peak_destroy(struct true_peak *meter)
     free(meter);
 }
 
-/* Only what may exceed the peak so far is given to libebur128, which is slow: little of a sound. */
+/* Gives the piece to libebur128 only if it may exceed the peak so far. libebur128 is slow, and few
+ * pieces can. */
 static void measure_piece(struct true_peak *meter, struct true_peak_channel *channel, size_t frames)
 {
     float *before = channel->piece.samples, *now = before + PEAK_BEFORE;

@@ -1,9 +1,9 @@
 /* Loudness by EBU R128 (ITU-R BS.1770-4), plain RMS, and true peak; uses libebur128.
  *
- * Units are LUFS and dBFS; silence is -infinity. Full scale is -1..1: a full-scale sine has
- * -3.01 dBFS RMS. Up to six channels are taken as mono, stereo, stereo with centre, quadraphonic,
- * 5.0 and 5.1, weighted by the standard (surround +1.5 dB, LFE ignored); more than six have equal
- * weight.
+ * Units are LUFS and dBFS; silence is -infinity. Full scale is -1..1: a full-scale sine has -3.01
+ * dBFS RMS. Up to six channels count as mono, stereo, stereo with centre, quadraphonic, 5.0 and
+ * 5.1. They are weighted as in the standard (surround +1.5 dB, LFE ignored). More than six channels
+ * have equal weight.
  * Threads: one. Not real-time.
  */
 #ifndef HALO_LOUDNESS_H
@@ -25,29 +25,29 @@ MUST_CHECK enum status loudness_add(struct loudness *meter, const float *const *
 MUST_CHECK enum status loudness_add_in_double(struct loudness *meter, const double *const *planar,
                                               size_t frames);
 
-/* Gated: blocks below -70 LUFS and 10 LU below the rest do not count. A sound shorter than the
- * standard's 400 ms blocks is measured as a whole, weighted but not gated. */
+/* The gated loudness: blocks below -70 LUFS, or 10 LU below the rest, are ignored. A sound shorter
+ * than the standard's blocks of 400 ms is measured as a whole, weighted but not gated. */
 double loudness_integrated(const struct loudness *meter);
 
-/* The same, had the sound been louder by `gain_db`. More than the sum of the two, since another
- * gain puts other blocks below -70 LUFS. */
+/* The integrated loudness if the sound were louder by `gain_db`. This is more than the sum of both,
+ * since with another gain other blocks are below -70 LUFS. */
 double loudness_integrated_with(const struct loudness *meter, double gain_db);
 
-/* The gain in dB, of 0.01 steps, that brings the sound to `target` LUFS or just below. Not finite:
- * the sound is silent. */
+/* The gain in dB that brings the sound to `target` LUFS or just below, in steps of 0.01 dB. Not
+ * finite: the sound is silent. */
 double loudness_gain_to(const struct loudness *meter, double target);
 
-/* Over all channels, unweighted, in dBFS. */
+/* RMS over all channels, unweighted, in dBFS. */
 double loudness_rms(const struct loudness *meter);
 
-/* True peak: 4 times oversampled, at any rate. Errors: memory. */
+/* True peak, with 4 times oversampling at any rate. Errors: memory. */
 struct true_peak;
 MUST_CHECK enum status true_peak_create(size_t channels, struct true_peak **meter);
 void true_peak_destroy(struct true_peak *meter);
 void true_peak_add(struct true_peak *meter, const float *const *planar, size_t frames);
 void true_peak_add_in_double(struct true_peak *meter, const double *const *planar, size_t frames);
 
-/* The peak, linear; ends the measurement. */
+/* The peak, linear. Ends the measurement. */
 double true_peak_finish(struct true_peak *meter);
 
 #endif

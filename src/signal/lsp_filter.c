@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* above[0] + above[1] s + above[2] s^2 over `below`; s is relative to the filter's frequency. */
+/* above[0] + above[1] s + above[2] s^2 over the same in `below`. s is relative to the filter's
+ * frequency. */
 struct analogue {
     double above[3], below[3];
 };
@@ -69,7 +70,7 @@ static void rlc_shelf(const struct lsp_filter *filter, struct prototype *prototy
     }
 }
 
-/* A bell, or a resonance. */
+/* Makes a bell or a resonance. */
 static void rlc_peak(const struct lsp_filter *filter, struct prototype *prototype)
 {
     double slope = (double)filter->slope, each = pow(filter->gain, 1 / slope);
@@ -90,14 +91,14 @@ static void rlc_notch(const struct lsp_filter *filter, struct prototype *prototy
     set(section->below, 1, 2 / (1 + filter->quality), 1);
 }
 
-/* ---- Butterworth, whose poles Q moves ---- */
+/* ---- Butterworth, with poles that Q moves ---- */
 
 struct pole {
-    double cosine; /* of its angle */
-    double square; /* of its distance */
+    double cosine; /* cosine of the pole's angle */
+    double square; /* square of the pole's distance from 0 */
 };
 
-/* The pole `index` of `order`, counted from 0. */
+/* Pole number `index` of `order` poles, counted from 0. */
 static struct pole pole_at(double index, double order, double k)
 {
     double angle = (2 * index + 1) * M_PI_2 / order, sine = sin(angle), cosine = cos(angle);
@@ -167,7 +168,7 @@ static void bwc_allpass(const struct lsp_filter *filter, size_t order, struct pr
     }
 }
 
-/* ---- Linkwitz-Riley: Butterworth twice ---- */
+/* ---- Linkwitz-Riley: two Butterworth filters in series ---- */
 
 static void lrx_allpass(const struct lsp_filter *filter, struct prototype *prototype)
 {
@@ -233,11 +234,11 @@ static struct biquad bilinear(const struct analogue *section, double frequency, 
     };
 }
 
-/* The polynomial in z^-1 whose zeros are exp(root); returns its scale against the analogue one at a
- * tenth of the frequency. */
+/* Makes the polynomial in z^-1 whose zeros are exp(root). Returns its scale relative to the
+ * analogue one at a tenth of the frequency. */
 static double match(const double analogue[3], double turn, double digital[3])
 {
-    if (analogue[2] == 0) { /* a constant */
+    if (analogue[2] == 0) { /* the polynomial is a constant */
         set(digital, analogue[0], 0, 0);
         return 1;
     }

@@ -2,8 +2,9 @@
  * IIR without decramping.
  *
  * Analogue prototypes (RLC, Butterworth, Linkwitz-Riley) are made digital by the bilinear or the
- * matched Z transform; APO is the cookbook's section. After lsp-dsp-units, Filter.cpp, which is the
- * only description there is. Threads: any. */
+ * matched Z transform. APO is the cookbook's section. The only description is the source,
+ * lsp-dsp-units, Filter.cpp, which this follows. Threads: any.
+ */
 #ifndef HALO_LSP_FILTER_H
 #define HALO_LSP_FILTER_H
 
@@ -23,20 +24,20 @@ enum lsp_type {
     LSP_LOW_SHELF,
     LSP_NOTCH,
     LSP_RESONANCE,
-    LSP_ALLPASS, /* not in RLC, where versions of the plugin differ */
+    LSP_ALLPASS, /* not in RLC, in which versions of the plugin differ */
 };
 
 struct lsp_filter {
     enum lsp_type type;
     enum lsp_family family;
-    bool is_matched;  /* else bilinear */
+    bool is_matched;  /* true: matched Z transform; false: bilinear transform */
     size_t slope;     /* 1 to 4 */
     double frequency; /* Hz */
     double gain;      /* linear, above 0 */
-    double quality;   /* its Q, from 0 */
+    double quality;   /* Q, at least 0 */
 };
 
-/* Returns the number of sections. */
+/* Makes the filter's sections. Returns their number. */
 size_t lsp_filter_make(const struct lsp_filter *filter, double rate,
                        struct biquad sections[LSP_SECTIONS_MOST]);
 

@@ -20,8 +20,8 @@ double median_of(double *values, size_t count)
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-/* Floats that are not negative compare as their bits do, and integers have a least and a largest
- * of two as one instruction. */
+/* Floats that are not negative compare as their bits do. For integers, minimum and maximum are one
+ * instruction each. */
 enum { LANES = MEDIAN_LANES, LANES_BYTES = LANES * sizeof(int32_t) };
 
 SIMD_CLONES
@@ -44,8 +44,8 @@ void median_lanes_fill(int32_t *window, size_t extent, const float *values, size
         insert(window, i, values + i * pitch);
 }
 
-/* The newest value is carried up to its place; what lies at or above the oldest one's place moves
- * down by one. */
+/* Moves the newest value up to its place. Values at or above the oldest value's place move down by
+ * one. */
 SIMD_CLONES
 HALO_REALTIME static void step(int32_t *window, size_t extent, const float *newest,
                                const float *oldest, float *median)

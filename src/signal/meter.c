@@ -13,36 +13,36 @@ enum { CACHE_LINE = 64, LANES = 16 };
 
 #define RMS_SECONDS 0.3
 #define HOLD_SECONDS 1.5
-#define HOLD_FALL_DB 20.0            /* a second */
-#define NOTHING 1e-30                /* a square: smaller averages become 0, to avoid denormals */
-#define FULL_SCALE (1.0f - 0x1p-15f) /* the largest sample of 16 bits */
-enum { FLAT_TOP = 3 };               /* equal samples in a row */
+#define HOLD_FALL_DB 20.0            /* dB per second */
+#define NOTHING 1e-30                /* a square; smaller averages become 0, to avoid denormals */
+#define FULL_SCALE (1.0f - 0x1p-15f) /* the largest sample in 16 bits */
+enum { FLAT_TOP = 3 };               /* equal samples in a row that make a flat top */
 
 struct channel_meter {
-    /* Read by the other thread, which resets `peak` to 0. */
+    /* Read by another thread, which resets `peak` to 0. */
     _Alignas(CACHE_LINE) _Atomic float peak;
     _Atomic float rms, hold;
     _Atomic uint64_t clips, bad;
-    /* Private to the step. */
-    double square; /* averaged */
+    /* Used by the step only. */
+    double square; /* average of the squares */
     float held;
-    double hold_left; /* frames */
+    double hold_left; /* frames until the held peak falls */
     bool beyond;      /* the last sample was part of a clip */
-    float last;
-    unsigned flat; /* as many at full scale were equal, up to the last one */
+    float last;       /* the last sample */
+    unsigned flat;    /* number of equal samples at full scale, up to the last one */
 };
 
 struct meter {
     size_t channels;
     double rate;
     bool counts_flat_tops;
-    float plain;   /* up to this peak nothing is to be counted */
-    size_t frames; /* of the last block, to which the two factors apply */
+    float plain;   /* in blocks with at most this peak there is nothing to count */
+    size_t frames; /* frames of the last block, for which the factors are */
     double square_keep, hold_keep;
     struct channel_meter channel[];
 };
 
-/* One channel of one block. */
+/* Measurements of one channel of one block. */
 struct survey {
     float peak;
     double squares;
@@ -70,7 +70,7 @@ void meter_destroy(struct meter *meter)
     free(meter);
 }
 
-/* For samples within -1..1. */
+/* Sums the squares of samples within -1..1. */
 SIMD_CLONES
 HALO_REALTIME static double sum_squares(const float *samples, size_t frames)
 {
@@ -87,7 +87,7 @@ HALO_REALTIME static double sum_squares(const float *samples, size_t frames)
     return squares;
 }
 
-/* Whether a flat top has just become one. */
+/* Whether this sample completes a flat top. */
 HALO_REALTIME static bool is_flat_top(struct channel_meter *channel, float sample)
 {
     float magnitude = fabsf(sample);
@@ -101,7 +101,7 @@ HALO_REALTIME static bool is_flat_top(struct channel_meter *channel, float sampl
     return channel->flat == FLAT_TOP;
 }
 
-/* For any samples: the squares of the largest fit a double. */
+/* Measures any samples. The squares of the largest floats fit a double. */
 HALO_REALTIME static void survey_beyond(const struct meter *meter, struct channel_meter *channel,
                                         const float *samples, size_t frames, struct survey *survey)
 {
@@ -131,13 +131,14 @@ HALO_REALTIME static struct survey survey_channel(const struct meter *meter,
         channel->flat = 0;
         survey.squares = sum_squares(samples, frames);
     } else {
-        survey.peak = 0; /* may be NaN */
+        survey.peak = 0; /* it may be NaN */
         survey_beyond(meter, channel, samples, frames, &survey);
     }
     return survey;
 }
 
-/* Only the reader interferes, and only by setting 0: then this peak begins its next reading. */
+/* Raises a peak. The reader can only set it to 0 meanwhile; then this peak begins the next reading.
+ */
 HALO_REALTIME static void raise_peak(_Atomic float *peak, float value)
 {
     float before = atomic_load_explicit(peak, memory_order_relaxed);

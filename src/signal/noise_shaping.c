@@ -6,17 +6,17 @@
 
 enum {
     TAPS = NOISE_SHAPING_TAPS,
-    POINTS = 2048,        /* of the weight, from 0 to half of the rate */
-    FLOOR_FIRST = 30,     /* dB: nothing is shaped */
-    FLOOR_LAST = -120,    /* dB; single taps could no longer use less */
-    FLOORS_IN_DECIBEL = 2 /* steps */
+    POINTS = 2048,        /* points of the weight, from 0 to half the rate */
+    FLOOR_FIRST = 30,     /* dB; with this floor nothing is shaped */
+    FLOOR_LAST = -120,    /* dB; a lower floor makes no difference to so few taps */
+    FLOORS_IN_DECIBEL = 2 /* steps of the floor per dB */
 };
 
 static const double PI = 3.14159265358979323846;
 static const double AUDIBLE_MOST = 20000; /* Hz */
 static const double TAP_STEP = 0x1p-16;
 
-/* The threshold of hearing in a free field: ISO 226:2003, and from 14 kHz on ISO 389-7:2005. */
+/* The threshold of hearing in a free field: ISO 226:2003; from 14 kHz on, ISO 389-7:2005. */
 static const struct {
     double hertz, decibel;
 } thresholds[] = {
@@ -29,7 +29,8 @@ static const struct {
 };
 enum { THRESHOLDS = sizeof thresholds / sizeof *thresholds };
 
-/* Between the rows, along the logarithm of the frequency; beyond them as the first and the last. */
+/* Interpolates the rows along the logarithm of the frequency. Outside it uses the first or the last
+ * row. */
 static double threshold(double hertz)
 {
     size_t i = 1;
@@ -40,7 +41,7 @@ static double threshold(double hertz)
     return thresholds[i - 1].decibel + along * (thresholds[i].decibel - thresholds[i - 1].decibel);
 }
 
-/* The first TAPS + 1 lags of what has the weight as its spectrum. */
+/* The first TAPS + 1 lags of the autocorrelation of a signal with the weight as its spectrum. */
 static void correlate_weight(uint32_t rate, double lags[static TAPS + 1])
 {
     memset(lags, 0, (TAPS + 1) * sizeof *lags);
@@ -54,7 +55,7 @@ static void correlate_weight(uint32_t rate, double lags[static TAPS + 1])
     }
 }
 
-/* Levinson's recursion: the filter of least power for these lags; filter[0] is 1. */
+/* Levinson's recursion: the filter with the least power for these lags. filter[0] is 1. */
 static void predict(const double lags[static TAPS + 1], double filter[static TAPS + 1])
 {
     double power = lags[0];
@@ -71,7 +72,7 @@ static void predict(const double lags[static TAPS + 1], double filter[static TAP
     }
 }
 
-/* dB of white noise. */
+/* The noise's power relative to white noise, in dB. */
 static double rise_of(const double filter[static TAPS + 1])
 {
     double power = 0;

@@ -1,13 +1,14 @@
-/* The filter that moves the noise of a quantiser to where the ear is dull, at any sampling rate.
+/* Designs the filter that moves a quantiser's noise to frequencies at which the ear is less
+ * sensitive, for any sampling rate.
  *
- * No filter of errors lowers the mean of its logarithmic response over all frequencies: what it
- * takes from one it gives to another (Gerzon and Craven, "Optimal Noise Shaping and Dither of
- * Digital Signals", AES 87th Convention, 1989). The best response of few taps is the one with the
- * least noise as weighted by the ear, and this is the linear prediction of a signal whose spectrum
+ * A filter of errors cannot lower the mean of its logarithmic response over all frequencies. If it
+ * lowers the noise at one frequency, it raises it at another (Gerzon and Craven, "Optimal Noise
+ * Shaping and Dither of Digital Signals", AES 87th Convention, 1989). The best response of few taps
+ * has the least noise weighted by the ear. This is the linear prediction of a signal whose spectrum
  * is the weight: minimum-phase, by Levinson's recursion from the weight's autocorrelation. The
- * weight is the threshold of hearing; above 20 kHz it is nothing. A constant added to the weight
- * limits the noise as a whole: the least that keeps its power within NOISE_SHAPING_RISE of white
- * noise.
+ * weight is the threshold of hearing; above 20 kHz it is zero. A constant is added to the weight to
+ * limit the whole noise: the least constant that keeps the noise's power within NOISE_SHAPING_RISE
+ * of white noise.
  *
  * The taps are rounded, so that they do not depend on the last bits of a processor's arithmetic.
  * Threads: any.
@@ -19,11 +20,11 @@
 
 enum {
     NOISE_SHAPING_TAPS = 12,
-    NOISE_SHAPING_RISE = 12, /* dB at most */
+    NOISE_SHAPING_RISE = 12, /* dB, the most */
 };
 
-/* taps[k] weighs the error of k + 1 samples ago, which is subtracted from the sample. The rate is
- * in Hz, and any; where no frequency is audible, or none more than others, all taps are 0. */
+/* taps[k] is the weight of the error k + 1 samples ago, which is subtracted from the sample. Any
+ * rate, in Hz. All taps are 0 if no frequency is audible, or all are equally audible. */
 void noise_shaping_design(uint32_t rate, double taps[static NOISE_SHAPING_TAPS]);
 
 #endif

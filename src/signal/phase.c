@@ -6,12 +6,12 @@
 enum {
     LENGTH_LEAST = 1 << 18,
     LENGTH_MOST = 1 << 22,
-    OVERSAMPLING = 64, /* of the spectrum, up to LENGTH_MOST */
+    OVERSAMPLING = 64, /* oversampling of the spectrum, up to LENGTH_MOST */
     OVERSAMPLING_LEAST = 8,
-    FADE_FRACTION = 8, /* of the taps */
+    FADE_FRACTION = 8, /* divides the taps: so many are faded */
 };
 
-/* Relative to the largest magnitude, to avoid the logarithm of 0. */
+/* Least magnitude, relative to the largest; avoids the logarithm of 0. */
 static const double FLOOR = 1e-15;
 
 size_t phase_transform_length(size_t count)
@@ -85,8 +85,8 @@ static void sample_magnitude(const struct phase_magnitude *magnitude, double rat
     double complex *bins = fft_double_bins(fft);
     for (size_t k = 1; k <= n / 2; k++)
         bins[k] = magnitude->at(magnitude->context, rate * (double)k / (double)n);
-    /* The product of |1 - exp(2 pi i k / n)| over k = 1..n-1 is n: evaluated at 1 / n of a radian,
-     * a zero or pole at frequency zero keeps the mean of the logarithm right. */
+    /* The product of |1 - exp(2 pi i k / n)| over k = 1..n-1 is n. So a zero or pole at frequency 0
+     * keeps the right mean of the logarithm, if it is evaluated at 1 / n of a radian. */
     bins[0] = magnitude->at(magnitude->context, rate / (2 * M_PI * (double)n));
 }
 
@@ -97,7 +97,7 @@ static void take_linear(struct fft_double *fft, double *taps, size_t count)
     fft_double_inverse(fft);
     for (size_t i = 0; i < count; i++)
         taps[i] = samples[(n + i - middle) % n] / (double)n;
-    size_t symmetric = 2 * middle + 1; /* of an even count, the last tap is 0 */
+    size_t symmetric = 2 * middle + 1; /* with an even count, the last tap is 0 */
     memset(taps + symmetric, 0, (count - symmetric) * sizeof *taps);
     phase_fade_in(taps, fade);
     phase_fade_out(taps + symmetric - fade, fade);

@@ -1,9 +1,8 @@
-/* Impulse responses designed from magnitudes, of linear or minimum phase.
+/* Designs impulse responses from magnitudes, with linear or minimum phase.
  *
- * Minimum phase by the real cepstrum: A. V. Oppenheim, R. W. Schafer, "Discrete-Time Signal
- * Processing", chapter on the complex cepstrum. The logarithm of a magnitude is transformed,
- * folded onto positive times and transformed back.
- * Frequencies are in Hz. Threads: any. Not real-time.
+ * Minimum phase is by the real cepstrum: A. V. Oppenheim, R. W. Schafer, "Discrete-Time Signal
+ * Processing", chapter on the complex cepstrum. The logarithm of a magnitude is transformed, folded
+ * onto positive times and transformed back. Frequencies are in Hz. Threads: any. Not real-time.
  */
 #ifndef HALO_PHASE_H
 #define HALO_PHASE_H
@@ -19,21 +18,23 @@ struct phase_magnitude {
     const void *context;
 };
 
-/* Design taps: minimum phase from tap 0 on, or symmetric about tap (count - 1) / 2. The last
- * eighth is faded out; with linear phase the first is faded in. Errors: memory. */
+/* Designs taps. With minimum phase they begin at tap 0, with linear phase they are symmetric about
+ * tap (count - 1) / 2. The last eighth is faded out; with linear phase the first eighth is faded
+ * in. Errors: memory. */
 MUST_CHECK enum status phase_design(const struct phase_magnitude *magnitude, double rate,
                                     enum phase phase, double *taps, size_t count);
 
-/* In: magnitudes in the bins. Out: their minimum-phase response in the samples, n long. */
+/* Input: magnitudes in the bins. Output: their minimum-phase response in the samples, n times too
+ * large. */
 void phase_minimum_of(struct fft_double *fft);
 
-/* A transform length suitable for `count` taps. */
+/* A good length for the transform of a design of `count` taps. */
 size_t phase_transform_length(size_t count);
 
-/* The gain of symmetric taps; frequency in cycles per sample. */
+/* The gain of symmetric taps. `frequency` is in cycles per sample. */
 double phase_linear_gain(const double *taps, size_t count, double frequency);
 
-/* Fade all `count` taps with half a cosine. */
+/* Fade all `count` taps, by half a cosine. */
 void phase_fade_out(double *taps, size_t count);
 void phase_fade_in(double *taps, size_t count);
 

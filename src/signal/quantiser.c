@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AUTO_BITS_MOST = 16 }; /* that are dithered unless asked for */
+enum { AUTO_BITS_MOST = 16 }; /* with DITHER_AUTO, up to so many bits are dithered */
 
 const char *const dither_names[] = {"none", "tpdf", "shaped", "auto", NULL};
 
-/* Wannamaker 1992: the error is weighted as the ear does at its threshold. */
+/* Wannamaker 1992. Errors are weighted by the ear's threshold. */
 static const double wannamaker_taps[] = {2.412,  -3.370, 3.937,  -4.174, 3.353,
                                          -2.205, 1.281,  -0.569, 0.0847};
 

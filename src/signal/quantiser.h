@@ -1,18 +1,17 @@
-/* Samples become integers: rounded, saturated, and dithered where bits are lost.
+/* Converts samples to integers. They are rounded, saturated, and dithered if bits are lost.
  *
- * Dither is triangular (TPDF), two steps wide and of another sequence in each channel, from a hash
- * of the sample's position: the result does not depend on the block length, and is the same each
- * time. Its error has no mean, a power of a quarter of a step squared, and neither depends on the
- * sound (Lipshitz, Wannamaker and Vanderkooy, "Quantization and Dither: A Theoretical Survey",
- * JAES 40, 1992). Shaped is the same with the error fed back: at 44.1 and 48 kHz by the nine taps
- * of Wannamaker, "Psychoacoustically Optimal Noise Shaping", JAES 40, 1992, which are for 44.1 kHz,
- * at other rates by those of noise_shaping.h.
+ * Dither is triangular (TPDF), two steps wide, with another sequence in each channel, from a hash
+ * of the sample's position. So the result does not depend on the block length and is the same each
+ * time. The error has no mean and a power of a quarter of a step squared, and neither depends on
+ * the sound (Lipshitz, Wannamaker and Vanderkooy, "Quantization and Dither: A Theoretical Survey",
+ * JAES 40, 1992). Shaped dither also feeds the error back. At 44.1 and 48 kHz it uses the nine taps
+ * of Wannamaker, "Psychoacoustically Optimal Noise Shaping", JAES 40, 1992, which are for 44.1 kHz;
+ * at other rates the taps of noise_shaping.h.
  *
- * What is a whole number of steps needs no dither: a channel has none before its first sample that
- * is not, and none after QUANTISER_HOLD samples in a row that were, until the next one that is
- * not. So a sound that no stage has changed, and silence, stay as they are, and dither does not
- * come and go with single samples.
- * Threads: the caller serialises.
+ * Samples that are whole steps need no dither. In each channel dither begins with the first sample
+ * that is not a whole step. It ends after QUANTISER_HOLD whole steps in a row. So silence, and a
+ * sound that no stage has changed, stay as they are, and dither does not come and go with single
+ * samples. Threads: the caller serialises.
  */
 #ifndef HALO_QUANTISER_H
 #define HALO_QUANTISER_H
@@ -31,7 +30,7 @@ enum dither {
 };
 extern const char *const dither_names[]; /* NULL-terminated */
 
-enum { QUANTISER_HOLD = 8192 }; /* frames */
+enum { QUANTISER_HOLD = 8192 }; /* frames of whole steps after which dither ends */
 
 struct quantiser_settings {
     unsigned bits; /* 8..32 */
@@ -46,8 +45,9 @@ MUST_CHECK enum status quantiser_create(const struct quantiser_settings *setting
                                         struct quantiser **quantiser);
 void quantiser_destroy(struct quantiser *quantiser);
 
-/* The next `frames` frames, from planar[c][at] on, interleaved as left-justified 32-bit integers.
- * Returns the number of clipped samples, with those that dither alone carries beyond full scale. */
+/* Converts the next `frames` frames, from planar[c][at] on, to interleaved, left-justified 32-bit
+ * integers. Returns the number of clipped samples. This includes samples that only dither carries
+ * beyond full scale. */
 uint64_t quantiser_interleave(struct quantiser *quantiser, const float *const *planar, size_t at,
                               size_t frames, int32_t *out);
 uint64_t quantiser_interleave_in_double(struct quantiser *quantiser, const double *const *planar,

@@ -7,22 +7,22 @@
 
 enum {
     QUANTISER_TAPS = NOISE_SHAPING_TAPS,
-    QUANTISER_TAPS_KNOWN = 9, /* of Wannamaker, at 44.1 and 48 kHz */
+    QUANTISER_TAPS_KNOWN = 9, /* taps by Wannamaker, for 44.1 and 48 kHz */
 };
 
 struct quantiser_channel {
-    size_t exact;                  /* samples in a row that were whole steps, up to the hold */
-    double errors[QUANTISER_TAPS]; /* the last ones, in steps; the newest first */
+    size_t exact;                  /* whole steps in a row so far, at most QUANTISER_HOLD */
+    double errors[QUANTISER_TAPS]; /* the last errors in steps, newest first */
 };
 
 struct quantiser {
-    double scale; /* steps of full scale */
+    double scale; /* steps from 0 to full scale */
     unsigned shift;
     bool dithered;
-    size_t tap_count; /* of the feedback; 0: none */
+    size_t tap_count; /* taps of the feedback; 0: no feedback */
     double taps[QUANTISER_TAPS];
     size_t channels;
-    uint64_t frames; /* so far */
+    uint64_t frames; /* frames so far */
     struct quantiser_channel channel[];
 };
 

@@ -1,4 +1,4 @@
-/* The conversion of a quantiser; compiled for each precision. */
+/* The step of a quantiser. Compiled for each precision. */
 #include "signal/quantiser_state.h"
 #include "signal/real.h"
 
@@ -8,28 +8,28 @@
 #include <math.h>
 #include <string.h>
 
-/* One name for each precision: clang gives clones resolvers that the linker sees. */
+/* One name for each precision. For clones, clang makes resolvers that the linker sees. */
 #define round_row REAL(round_row)
 #define dither_row REAL(dither_row)
 #define largest_fraction REAL(largest_fraction)
 #define join_two REAL(join_two)
 
-enum { QUANTISED = 256 }; /* frames at a time */
+enum { QUANTISED = 256 }; /* frames converted at a time */
 
-/* What arithmetic of this precision leaves of a whole step, as a part of full scale, and at most,
- * in steps. */
+/* How far arithmetic of this precision may leave a sample from a whole step: a part of full scale,
+ * and the most in steps. */
 static const double ROUNDING = REAL_IS_DOUBLE ? 0x1p-45 : 0x1p-22;
 static const double ROUNDING_MOST = 1.0 / 16;
 
-/* Beyond it, an error is one of clipping, which is not fed back. */
+/* In steps. A larger error comes from clipping and is not fed back. */
 static const double ERROR_MOST = 1.5;
 
 /* A part of one channel. */
 struct row {
     double scale;
     unsigned shift;
-    uint32_t frame; /* its first, modulo 2^32: a day */
-    uint32_t seed;  /* of the channel */
+    uint32_t frame; /* number of its first frame, modulo 2^32, which is a day */
+    uint32_t seed;  /* seed of the channel */
 };
 
 /* A hash of a frame: Wellons's lowbias32, whose multiplications vectorise. */
@@ -41,7 +41,7 @@ static inline uint32_t dither_bits(const struct row *row, uint32_t index)
     return bits ^ (bits >> 16);
 }
 
-/* The sum of two uniform variables: triangular in -1..1. */
+/* The sum of two uniform variables, which is triangular in -1..1. */
 static inline double triangular(const struct row *row, size_t index)
 {
     uint32_t bits = dither_bits(row, (uint32_t)index);
@@ -55,8 +55,8 @@ static inline double saturated(double value, double scale)
     return value < -scale ? -scale : value;
 }
 
-/* Whether what it is rounded to is beyond full scale: of the sound, and with dither and feedback.
- */
+/* Whether the value that is rounded is beyond full scale. It may be of the sound alone, or with
+ * dither and feedback. */
 static inline uint64_t is_clipped(double exact, double scale)
 {
     return (uint64_t)(exact >= scale - 0.5) | (uint64_t)(exact < -scale - 0.5);
@@ -67,7 +67,8 @@ static inline int32_t justified(double value, unsigned shift)
     return (int32_t)((uint32_t)(int32_t)value << shift);
 }
 
-/* Without branches, so that they vectorise. They return the number of clipped samples. */
+/* round_row and dither_row have no branches, so that they vectorise. They return the number of
+ * clipped samples. */
 SIMD_CLONES
 static uint64_t round_row(const struct row *row, const real *samples, size_t frames, int32_t *out)
 {
@@ -95,8 +96,8 @@ static uint64_t dither_row(const struct row *row, const real *samples, size_t fr
     return clipped;
 }
 
-/* Each error depends on the ones before it. Saturated ones are bounded, and the filter has no
- * poles: it cannot become unstable. */
+/* Shapes the errors, each of which depends on earlier ones. Saturated errors are bounded and the
+ * filter has no poles, so it cannot become unstable. */
 static inline uint64_t shape_row(const struct row *row, const double *taps, size_t tap_count,
                                  double *errors, const real *samples, size_t frames, int32_t *out)
 {
@@ -115,7 +116,7 @@ static inline uint64_t shape_row(const struct row *row, const double *taps, size
     return clipped;
 }
 
-/* With the number of taps known to the compiler. */
+/* Calls shape_row so that the compiler knows the number of taps. */
 static uint64_t shape_either(const struct quantiser *quantiser, struct quantiser_channel *channel,
                              const struct row *row, const real *samples, size_t frames,
                              int32_t *out)
@@ -137,7 +138,7 @@ static double largest_fraction(const real *samples, size_t frames, double scale)
     return largest;
 }
 
-/* How many samples from the first on are whole steps, but for rounding. */
+/* The number of samples from the first on that are whole steps, except for rounding. */
 static size_t count_whole(const real *samples, size_t frames, double scale)
 {
     double most = fmin(scale * ROUNDING, ROUNDING_MOST);
@@ -149,7 +150,7 @@ static size_t count_whole(const real *samples, size_t frames, double scale)
     return i;
 }
 
-/* How many up to the last one are. */
+/* The number of samples up to the last one that are whole steps. */
 static size_t count_whole_last(const real *samples, size_t frames, double scale)
 {
     size_t count = 0;
@@ -162,7 +163,7 @@ static size_t count_whole_last(const real *samples, size_t frames, double scale)
     return count;
 }
 
-/* The samples up to where dither begins or ends; *part: how many. */
+/* Converts the samples up to the place where dither begins or ends. *part: their number. */
 static uint64_t convert_part(const struct quantiser *quantiser, struct quantiser_channel *channel,
                              const struct row *row, const real *samples, size_t *part, int32_t *out)
 {
@@ -202,7 +203,7 @@ static uint64_t convert_row(struct quantiser *quantiser, size_t c, uint64_t fram
     return clipped;
 }
 
-/* Two known rows vectorise. */
+/* For two channels, since two known rows vectorise. */
 SIMD_CLONES
 static void join_two(const int32_t *restrict left, const int32_t *restrict right, size_t frames,
                      int32_t *restrict out)

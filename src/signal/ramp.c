@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* One name for each precision: clang gives clones resolvers that the linker sees. */
+/* One name for each precision. For clones, clang makes resolvers that the linker sees. */
 #define scale_sloped REAL(scale_sloped)
 #define scale_evenly REAL(scale_evenly)
 
@@ -36,7 +36,7 @@ SIMD_CLONES
 HALO_REALTIME static void scale_sloped(const struct ramp *ramp, real *samples, size_t frames)
 {
     real from = ramp->from, change = ramp->to - ramp->from, length = (real)ramp->frames;
-    int at = (int)ramp->at; /* int to float conversion vectorises */
+    int at = (int)ramp->at; /* int, since conversion from int to float vectorises */
     for (int i = 0; i < (int)frames; i++)
         samples[i] *= from + change * ((real)(at + i) / length);
 }

@@ -1,8 +1,8 @@
 /* A linear gain ramp: fades, mutes and gain changes without clicks.
  *
- * Frame k of a ramp of n frames has the gain from + (to - from) * k / n, and all frames after its
- * last have exactly `to`. The output does not depend on the block length. A constant gain of 1
- * leaves samples unchanged; a constant gain of 0 gives silence, even from NaN.
+ * Frame k of a ramp of n frames has the gain from + (to - from) * k / n. Frames after the ramp have
+ * exactly the gain `to`. The output does not depend on the block length. A constant gain of 1
+ * leaves samples unchanged. A constant gain of 0 gives silence, even from NaN.
  * Threads: one. Real-time.
  */
 #ifndef HALO_RAMP_H
@@ -24,13 +24,13 @@ struct ramp {
 
 void ramp_init(struct ramp *ramp, real gain);
 
-/* Ramp from the current gain to `target` over `frames` frames; 0: at once. No effect if that is
- * the target already. */
+/* Starts a ramp from the current gain to `target` over `frames` frames; 0: at once. No effect if
+ * `target` is the target already. */
 void ramp_set(struct ramp *ramp, real target, size_t frames);
 
-real ramp_gain(const struct ramp *ramp); /* of the next frame */
+real ramp_gain(const struct ramp *ramp); /* gain of the next frame */
 
-/* Scale the next `frames` frames of all channels, in place. */
+/* Scales the next `frames` frames of all channels, in place. */
 void ramp_process(struct ramp *ramp, size_t channels, real *const *planar, size_t frames);
 
 #endif

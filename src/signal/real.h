@@ -1,9 +1,9 @@
 /* For sources that are compiled twice, once for each precision (halo_twice in CMakeLists.txt).
  *
- * They write `real` for the type of a sample, struct real_block and real_fft, and REAL(name) for
- * what has the same name in single precision and one that ends in _in_double in double. The
- * functions below are called by their plain names, and so are those that headers of such sources
- * list. Types that no other source sees differ in the type of their samples alone.
+ * Such sources write `real` for the type of a sample, and struct real_block and real_fft. They
+ * write REAL(name) for a name that ends in _in_double in double precision. For the functions below,
+ * and for those that headers of such sources list, they write the plain name. Types that only one
+ * source uses have no REAL; only the type of their samples differs.
  */
 #ifndef HALO_REAL_H
 #define HALO_REAL_H

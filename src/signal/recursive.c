@@ -22,7 +22,7 @@ static double dot(const double *weights, size_t from, size_t to, const double *l
     return sum;
 }
 
-/* The sums of the inputs first, from the end on: then the inputs are not needed any more. */
+/* First the sums of the inputs, from the end on. After that the inputs are not needed any more. */
 void difference_run(const void *data, double *samples, size_t count)
 {
     const struct difference *filter = data;
@@ -44,7 +44,7 @@ size_t recursive_kept(const double *taps, size_t count)
     return count;
 }
 
-/* It has ended where nothing is left of its second half. */
+/* The response has ended if nothing to keep is left in its second half. */
 enum status recursive_length(const struct recursive *filter, size_t most, size_t *length)
 {
     size_t count = LENGTH_FIRST;

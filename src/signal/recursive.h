@@ -1,7 +1,7 @@
-/* Linear recursive filters as taps: their response has no end, but falls below what can be heard.
+/* Makes taps of linear recursive filters, whose response never ends but becomes inaudible.
  *
- * It is cut where the magnitudes of all taps that follow add up to less than -180 dB of the largest
- * tap: no frequency changes by more than that. Threads: any.
+ * The response is cut where the magnitudes of all later taps add up to less than -180 dB of the
+ * largest tap. So no frequency changes by more than that. Threads: any.
  */
 #ifndef HALO_RECURSIVE_H
 #define HALO_RECURSIVE_H
@@ -11,14 +11,15 @@
 
 #include <stddef.h>
 
-/* Filters in place, from silence; its next output depends on `memory` frames before it. */
+/* A recursive filter. `run` filters in place, from silence. The next output depends on `memory`
+ * frames before it. */
 struct recursive {
     void (*run)(const void *data, double *samples, size_t count);
     const void *data;
     size_t memory;
 };
 
-/* Data of biquad_series_run: biquads one after another. */
+/* Data of biquad_series_run: biquads in series. */
 struct biquad_series {
     size_t count;
     const struct biquad *biquads;
@@ -32,10 +33,11 @@ struct difference {
 };
 void difference_run(const void *data, double *samples, size_t count);
 
-/* The taps to keep of `count`. */
+/* How many of `count` taps to keep. */
 size_t recursive_kept(const double *taps, size_t count);
 
-/* The taps of its response to an impulse; 0: it does not end within `most`. Errors: memory. */
+/* The number of taps of the filter's impulse response. *length 0: it does not end within `most`
+ * taps. Errors: memory. */
 MUST_CHECK enum status recursive_length(const struct recursive *filter, size_t most,
                                         size_t *length);
 

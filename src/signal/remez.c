@@ -7,22 +7,22 @@
 
 enum { DENSITY = 96, DENSITY_LEAST = 24, TERMS_MANY = 200, EXCHANGES_MOST = 100, TERMS_SMALL = 40 };
 
-static const double ROUNDING = 1e-13; /* of errors, for gains around 1 */
-static const double ENOUGH = 1e-10;   /* weighted error below anything audible */
-static const double CLOSE = 1e-7;     /* relative to the ripple: peaks count as equal */
+static const double ROUNDING = 1e-13; /* rounding of errors, for gains around 1 */
+static const double ENOUGH = 1e-10;   /* weighted error that is below anything audible */
+static const double CLOSE = 1e-7;     /* relative to the ripple; peaks so close count as equal */
 
-/* The problem as one of cosines: P(x) = sum of a[k] cos(2 pi f k), x = cos(2 pi f). */
+/* The problem in cosines: P(x) = sum of a[k] cos(2 pi f k), with x = cos(2 pi f). */
 struct exchange {
-    size_t terms;  /* of the sum */
-    size_t points; /* of the grid */
+    size_t terms;  /* terms of the sum */
+    size_t points; /* points of the grid */
     double *frequency, *wanted, *weight, *error;
     size_t *extremes; /* terms + 1 grid indices */
-    size_t *found;    /* up to as many as the grid has */
+    size_t *found;    /* at most as many as the grid has points */
     double *x, *y, *barycentric;
     double delta;
 };
 
-/* Grid points per term: between them the error is about 1 / density^2 larger. */
+/* Grid points per term. Between grid points the error is about 1 / density^2 larger. */
 static double density(const struct exchange *exchange)
 {
     return exchange->terms < TERMS_MANY ? DENSITY : DENSITY_LEAST;
@@ -34,7 +34,8 @@ static size_t band_points(const struct remez_band *band, const struct exchange *
     return (size_t)ceil(points) + 2;
 }
 
-/* With an even number of taps, divide the target by their common factor cos(pi f). */
+/* Fills the grid. With an even number of taps, the target is divided by their common factor cos(pi
+ * f). */
 static void fill_grid(struct exchange *exchange, const struct remez_band *bands, size_t band_count,
                       bool even)
 {
@@ -42,7 +43,7 @@ static void fill_grid(struct exchange *exchange, const struct remez_band *bands,
     for (size_t b = 0; b < band_count; b++) {
         size_t count = band_points(&bands[b], exchange);
         double to = bands[b].to;
-        if (even) /* the factor is 0 at half the rate */
+        if (even) /* the common factor is 0 at half the rate */
             to = fmin(to, 0.5 - 0.5 / (density(exchange) * (double)exchange->terms));
         for (size_t i = 0; i < count; i++, at++) {
             double share = (double)i / ((double)count - 1);
@@ -55,7 +56,7 @@ static void fill_grid(struct exchange *exchange, const struct remez_band *bands,
     }
 }
 
-/* Differences are doubled: the interval -1..1 has capacity 1/2, so that long products neither
+/* Differences are doubled, since the interval -1..1 has capacity 1/2. So long products neither
  * vanish nor overflow. */
 static void find_weights(struct exchange *exchange)
 {
@@ -108,8 +109,8 @@ static double magnitude_at(const struct exchange *exchange, size_t place)
     return fabs(exchange->error[exchange->found[place]]);
 }
 
-/* Peaks of the error that reach the previous level; of neighbours with the same sign only the
- * largest is kept, so that signs alternate. */
+/* Finds the peaks of the error that reach the previous level. Of neighbours with the same sign it
+ * keeps the largest, so that signs alternate. */
 static size_t find_peaks(struct exchange *exchange)
 {
     const double *error = exchange->error;
@@ -138,8 +139,8 @@ static size_t remove_peaks(struct exchange *exchange, size_t count, size_t from,
     return count - many;
 }
 
-/* Drop the smallest surplus peaks: one at an end, or two neighbours, which keeps the signs
- * alternating. */
+/* Drops the smallest peaks that are too many: one at an end, or two neighbours. So signs still
+ * alternate. */
 static size_t thin_peaks(struct exchange *exchange, size_t count)
 {
     size_t wanted = exchange->terms + 1;
@@ -196,7 +197,7 @@ static bool exchange_run(struct exchange *exchange)
 
 /* ---- initial extremes ---- */
 
-/* At least one per band, in proportion to its width. */
+/* Places extremes evenly: at least one in each band, in proportion to its width. */
 static void begin_evenly(struct exchange *exchange, const struct remez_band *bands,
                          size_t band_count)
 {
@@ -227,7 +228,7 @@ static size_t grid_place(const struct exchange *exchange, double frequency)
     return low;
 }
 
-/* Scale up the extremes of a smaller design. S.-I. Filip, "A robust and scalable implementation of
+/* Scales up the extremes of a smaller design. S.-I. Filip, "A robust and scalable implementation of
  * the Parks-McClellan algorithm", 2016. */
 static void begin_like(struct exchange *exchange, const struct exchange *smaller)
 {
@@ -239,7 +240,7 @@ static void begin_like(struct exchange *exchange, const struct exchange *smaller
         double to = smaller->frequency[smaller->extremes[below + 1]];
         exchange->extremes[i] = grid_place(exchange, from + (to - from) * (at - (double)below));
     }
-    /* Make them distinct, within the grid. */
+    /* Makes them distinct and keeps them within the grid. */
     for (size_t i = 1; i <= last; i++)
         if (exchange->extremes[i] <= exchange->extremes[i - 1])
             exchange->extremes[i] = exchange->extremes[i - 1] + 1;
@@ -248,7 +249,7 @@ static void begin_like(struct exchange *exchange, const struct exchange *smaller
             exchange->extremes[i - 1] = most - 1;
 }
 
-/* Inverse transform of the response at multiples of 1 / count. */
+/* Computes the taps: the inverse transform of the response at multiples of 1 / count. */
 static enum status evaluate_taps(const struct exchange *exchange, double *taps, size_t count)
 {
     size_t samples = (count + 1) / 2;
@@ -300,7 +301,7 @@ static enum status exchange_init(struct exchange *exchange, const struct remez_b
     return STATUS_OK;
 }
 
-/* Solve smaller designs first, each the initial guess of the next. */
+/* Solves smaller designs first. Each is the initial guess of the next. */
 static enum status solve(struct exchange *exchange, const struct remez_band *bands,
                          size_t band_count, size_t terms, bool even, bool *level)
 {

@@ -16,13 +16,14 @@
 struct remez_band {
     double from, to; /* cycles per sample, 0..0.5 */
     double gain;     /* target, linear */
-    double weight;   /* of errors, above 0 */
+    double weight;   /* weight of errors in this band, above 0 */
 };
 
 enum { REMEZ_TAPS_LEAST = 3, REMEZ_TAPS_MOST = 2047, REMEZ_BANDS_MOST = 16 };
 
-/* Symmetric taps; an even count has gain 0 at half the rate. *ripple: the largest weighted error,
- * linear. Bands are in ascending order, with gaps. Errors: memory, no convergence. */
+/* Designs symmetric taps. With an even count the gain is 0 at half the rate. *ripple: the largest
+ * weighted error, linear. Bands are in ascending order, with gaps between them. Errors: memory, no
+ * convergence. */
 MUST_CHECK enum status remez_design(const struct remez_band *bands, size_t band_count, double *taps,
                                     size_t count, double *ripple);
 

@@ -1,4 +1,4 @@
-/* Blocks of samples and their conversion; compiled for each precision. */
+/* Blocks of samples and their conversion. Compiled for each precision. */
 #include "signal/real.h"
 
 #include "base/realtime.h"
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* One name for each precision: clang gives clones resolvers that the linker sees. */
+/* One name for each precision. For clones, clang makes resolvers that the linker sees. */
 #define highest_bits REAL(highest_bits)
 #define multiply_rows REAL(multiply_rows)
 #define interleave_two REAL(interleave_two)
@@ -23,13 +23,13 @@ enum {
     SMALL_PAGE = 1 << 12,
     HUGE_PAGE = 1 << 21,
     HUGE_MOST = 2 * HUGE_PAGE,
-    SIDE = 4,               /* of squares that are transposed in registers */
-    COPY_FRAMES = 1 << 16,  /* that a worker copies at a time */
+    SIDE = 4,               /* rows and columns of squares that are transposed in registers */
+    COPY_FRAMES = 1 << 16,  /* frames that a worker copies at a time */
     FREED = 1 << 22,        /* bytes that a worker gives back at a time */
-    FREED_SHARED = 1 << 26, /* at least: malloc maps so many for themselves */
+    FREED_SHARED = 1 << 26, /* bytes from which workers share; malloc maps so many separately */
 };
 
-static const double NS_CLEARED = 0.5; /* a sample, most of it for a new page */
+static const double NS_CLEARED = 0.5; /* ns for a sample, most of it for a new page */
 
 typedef real square_row __attribute__((vector_size(SIDE * sizeof(real))));
 
@@ -39,10 +39,10 @@ typedef real square_row __attribute__((vector_size(SIDE * sizeof(real))));
 #define real_bits uint32_t
 #endif
 
-/* How many of `bytes` are to be in huge pages: in a job of milliseconds, the kernel would spend
- * more time on small pages than all else takes. A last one that is three quarters full counts as
- * full. Not of large buffers: few huge pages are memory that was in use before, many are not, which
- * a virtual machine pays for. */
+/* How many of `bytes` should be in huge pages. In a job of milliseconds, the kernel would spend
+ * more time on small pages than everything else takes. A last page that is three quarters full
+ * counts as full. Large buffers get none: few huge pages come from memory that was in use before,
+ * many do not, and a virtual machine has to provide them. */
 static size_t huge_bytes(size_t bytes)
 {
     bool pays = bytes <= HUGE_MOST && sysconf(_SC_PAGESIZE) == SMALL_PAGE;
@@ -57,10 +57,10 @@ real *audio_alloc_unset(size_t count)
     size_t huge = huge_bytes(bytes);
     if (huge == 0)
         return aligned_alloc(ALIGNMENT, bytes);
-    void *samples; /* aligned_alloc takes whole pages alone */
+    void *samples; /* posix_memalign, since aligned_alloc takes whole pages only */
     if (posix_memalign(&samples, HUGE_PAGE, huge > bytes ? huge : bytes) != 0)
         return NULL;
-    (void)madvise(samples, huge, MADV_HUGEPAGE); /* which may be switched off */
+    (void)madvise(samples, huge, MADV_HUGEPAGE); /* huge pages may be switched off */
     return samples;
 }
 
@@ -72,7 +72,7 @@ real *audio_alloc(size_t count)
     return samples;
 }
 
-/* Whole pages of it: the rest of them may be a neighbour's. */
+/* Gives back only whole pages, since a neighbour may use the rest. */
 struct free_job {
     char *first;
     size_t bytes;
@@ -138,7 +138,7 @@ void block_free(struct real_block *block)
 struct copy_job {
     real *const *to;
     const real *const *from;
-    size_t at, frames, pieces; /* pieces: of a row */
+    size_t at, frames, pieces; /* pieces: per row */
 };
 
 HALO_REALTIME static void copy_piece(void *context, size_t piece, size_t worker)
@@ -181,8 +181,8 @@ HALO_REALTIME void block_silence(struct real_block *block, size_t from, size_t f
         memset(block->data[c] + from, 0, frames * sizeof(real));
 }
 
-/* Without the sign bit, floats compare like integers, with infinity and then NaN as the largest:
- * a maximum of integers vectorises. */
+/* Without the sign bit, floats compare like integers, with infinity and then NaN as the largest. A
+ * maximum of integers vectorises. */
 SIMD_CLONES
 HALO_REALTIME static real_bits highest_bits(const real *samples, size_t count)
 {
@@ -212,7 +212,7 @@ HALO_REALTIME bool audio_is_silent(const real *samples, size_t count)
     return true;
 }
 
-/* Static, since clang 14 names the clones of a global function otherwise than its callers do. */
+/* Static, since clang 14 gives the clones of a global function other names than its callers use. */
 SIMD_CLONES
 HALO_REALTIME static void multiply_rows(const real *restrict a, const real *restrict b,
                                         real *restrict product, size_t count)
@@ -237,7 +237,7 @@ HALO_REALTIME size_t audio_find_nonfinite(const real *samples, size_t count)
     return i;
 }
 
-/* Two known rows vectorise. */
+/* For two channels, since two known rows vectorise. */
 SIMD_CLONES
 HALO_REALTIME static void interleave_two(const real *restrict left, const real *restrict right,
                                          size_t frames, real *restrict interleaved)
@@ -258,7 +258,7 @@ static void deinterleave_two(const real *restrict interleaved, size_t frames, re
     }
 }
 
-/* Columns into rows. */
+/* Makes rows of columns. */
 HALO_REALTIME static inline void transpose(square_row row[SIDE])
 {
     square_row a = __builtin_shufflevector(row[0], row[2], 0, 4, 1, 5);
@@ -271,7 +271,7 @@ HALO_REALTIME static inline void transpose(square_row row[SIDE])
     row[3] = __builtin_shufflevector(b, d, 2, 6, 3, 7);
 }
 
-/* Whole squares: `rows` and `frames` are multiples of SIDE. */
+/* Interleaves whole squares. `rows` and `frames` are multiples of SIDE. */
 SIMD_CLONES
 HALO_REALTIME static void interleave_squares(const real *const *planar, size_t at, size_t rows,
                                              size_t channels, size_t frames, real *interleaved)
@@ -287,7 +287,7 @@ HALO_REALTIME static void interleave_squares(const real *const *planar, size_t a
         }
 }
 
-/* SIDE frames of SIDE channels, a row for each channel. */
+/* Loads SIDE frames of SIDE channels as a row for each channel. */
 static inline void take_square(const real *interleaved, size_t channels, square_row row[SIDE])
 {
     for (size_t k = 0; k < SIDE; k++)
@@ -364,7 +364,8 @@ static void widen_squares(const float *interleaved, size_t channels, size_t fram
         }
 }
 
-/* Strip by strip: the frames of many channels are far apart, and share few lines of the cache. */
+/* Works strip by strip. The frames of many channels are far apart and would share few cache lines.
+ */
 void audio_deinterleave_widened(const float *interleaved, size_t channels, size_t frames,
                                 double *const *planar, size_t at)
 {

@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* The convolution of a and b, neither of them empty: a_count + b_count - 1 taps. The same on every
- * processor. Errors: memory. */
+/* Convolves a and b, which gives a_count + b_count - 1 taps. Neither may be empty. The result is
+ * the same on every processor. Errors: memory. */
 MUST_CHECK enum status taps_convolve(const double *a, size_t a_count, const double *b,
                                      size_t b_count, double *result);
 

@@ -10,24 +10,24 @@
 #include <string.h>
 
 enum {
-    HALF = 48,    /* taps on a side, at the slower rate */
-    PHASES = 128, /* of the table, per input frame */
+    HALF = 48,    /* taps on each side, at the slower rate */
+    PHASES = 128, /* phases of the table, per input frame */
     AROUND = 3,   /* phases before and after, for the interpolation */
-    LANES = 8,    /* sums of products, which a compiler may not make of one */
+    LANES = 8,    /* sums that are formed separately, since a compiler may not split one sum */
 };
-static const double PASS = 0.4535;      /* the pass band's end */
+static const double PASS = 0.4535;      /* end of the pass band, as a part of the slower rate */
 static const double ATTENUATION = 120;  /* dB */
-static const double STEP_EXCESS = 1.02; /* at most */
+static const double STEP_EXCESS = 1.02; /* factor by which a step may exceed the first */
 
 struct variable_resampler {
     size_t channels;
-    size_t half;     /* taps on a side */
-    size_t capacity; /* input frames held */
-    size_t count;    /* held */
-    size_t at;       /* of the next output frame, in what is held */
+    size_t half;     /* taps on each side */
+    size_t capacity; /* input frames that fit */
+    size_t count;    /* input frames held */
+    size_t at;       /* place of the next output frame among the frames held */
     double fraction;
-    double *table; /* row p + 1: 2 * half taps for the fraction p / PHASES */
-    double *taps;  /* of one output frame */
+    double *table; /* row p + 1: 2 * half taps for fraction p / PHASES */
+    double *taps;  /* taps for one output frame */
     struct block_in_double held;
 };
 
@@ -41,7 +41,8 @@ static double kernel(double x, double half, double cutoff, double beta)
     return 2 * cutoff * (x == 0 ? 1 : sin(angle) / angle) * window_kaiser(beta, 1 - place * place);
 }
 
-/* The pass band is that of the slower rate; the transition is as wide as the taps allow. */
+/* Fills the table. The pass band is that of the slower rate. The transition is as wide as the
+ * number of taps requires. */
 static void fill_table(struct variable_resampler *resampler, double step)
 {
     size_t taps = 2 * resampler->half;
@@ -114,7 +115,7 @@ HALO_REALTIME double variable_resampler_ahead(const struct variable_resampler *r
     return (double)resampler->count - (double)resampler->at - resampler->fraction;
 }
 
-/* The position after `frames` frames, relative to what is held. */
+/* The position after `frames` output frames, relative to the frames held. */
 HALO_REALTIME static double position_after(const struct variable_resampler *resampler,
                                            size_t frames, double step, double growth)
 {
@@ -129,7 +130,7 @@ HALO_REALTIME size_t variable_resampler_wants(const struct variable_resampler *r
     return end > resampler->count ? end - resampler->count : 0;
 }
 
-/* Drop the input before that of the next output frame. */
+/* Drops input frames before those of the next output frame. */
 HALO_REALTIME static void drop_used(struct variable_resampler *resampler)
 {
     size_t drop = resampler->at + 1 - resampler->half;
@@ -153,7 +154,7 @@ HALO_REALTIME void variable_resampler_write(struct variable_resampler *resampler
     resampler->count += count;
 }
 
-/* The taps for a fraction, by Lagrange's cubic through four phases. */
+/* Computes the taps for a fraction, by Lagrange's cubic through four phases. */
 HALO_REALTIME SIMD_CLONES static void interpolate_taps(struct variable_resampler *resampler)
 {
     size_t taps = 2 * resampler->half;

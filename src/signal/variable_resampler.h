@@ -1,8 +1,8 @@
 /* Resampling with a ratio that may change at every frame, such as between two clocks.
  *
- * A windowed sinc in double precision: phases in a table, and between them cubic interpolation of
- * the taps (J. O. Smith, "Digital Audio Resampling", with a higher order). Its pass band ends at 20
- * kHz of 44.1 (0.4535 of the slower rate); what it leaves of images is below -120 dB.
+ * It is a windowed sinc in double precision. A table has the taps for some phases; between these,
+ * taps are interpolated by a cubic (J. O. Smith, "Digital Audio Resampling", with a higher order).
+ * The pass band ends at 20 kHz of 44.1 (0.4535 of the slower rate). Images are below -120 dB.
  *
  * The caller writes input frames and reads output frames. Threads: one. Real-time, except create
  * and destroy.
@@ -19,30 +19,31 @@ enum { VARIABLE_RESAMPLER_FRAMES = 64 /* of output, at most per read */ };
 
 struct variable_resampler;
 
-/* `step`: input frames per output frame, which later steps exceed by 2 % at most. Errors: memory.
- */
+/* `step`: input frames per output frame. Later steps may be at most 2 % larger. Errors: memory. */
 MUST_CHECK enum status variable_resampler_create(size_t channels, double step,
                                                  struct variable_resampler **resampler);
 void variable_resampler_destroy(struct variable_resampler *resampler);
 
-/* Input frames after a position, its own included, that its output frame needs. */
+/* Input frames that an output frame needs, from the frame at its position on. */
 size_t variable_resampler_reach(const struct variable_resampler *resampler);
 
-/* Input frames written beyond the position of the next output frame. */
+/* Input frames that are written after the position of the next output frame. */
 double variable_resampler_ahead(const struct variable_resampler *resampler);
 
-/* Forget all input: the next output frame is `fraction` (0..1) after the next frame written. */
+/* Forgets all input. The next output frame is `fraction` (0..1) of a frame after the next input
+ * frame. */
 void variable_resampler_reset(struct variable_resampler *resampler, double fraction);
 
-/* Input frames to write before `frames` frames can be read, whose steps grow by `growth` each. */
+/* Input frames to write before `frames` frames can be read. `growth` is added to the step at each
+ * frame. */
 size_t variable_resampler_wants(const struct variable_resampler *resampler, size_t frames,
                                 double step, double growth);
 
-/* Interleaved, and at most as many as it wants. */
+/* Writes interleaved frames, at most as many as variable_resampler_wants says. */
 void variable_resampler_write(struct variable_resampler *resampler, const float *frames,
                               size_t count);
 
-/* out[c][at...] gets `frames` frames, VARIABLE_RESAMPLER_FRAMES at most. */
+/* Reads `frames` frames, at most VARIABLE_RESAMPLER_FRAMES, into out[c][at] and after it. */
 void variable_resampler_read(struct variable_resampler *resampler, float *const *out, size_t at,
                              size_t frames, double step, double growth);
 

@@ -21,7 +21,7 @@ double window_at(enum window window, double beta, size_t i, size_t count)
 {
     if (count == 1)
         return 1;
-    double place = 2 * (double)i / ((double)count - 1) - 1; /* -1..1 */
+    double place = 2 * (double)i / ((double)count - 1) - 1; /* -1..1 from end to end */
     double turn = M_PI * (place + 1);
     switch (window) {
     case WINDOW_HANN:
@@ -57,7 +57,7 @@ double window_taps(enum window window, double attenuation, double width)
     case WINDOW_KAISER:
         break;
     }
-    /* Below 21 dB it is a rectangular window, with a fixed width. */
+    /* Below 21 dB the window is rectangular and has a fixed width. */
     double product = attenuation > 21 ? (attenuation - 7.95) / 2.285 : 5.79;
     return product / (2 * M_PI * width) + 1;
 }

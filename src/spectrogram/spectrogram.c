@@ -18,18 +18,18 @@
 
 static const double kaiser_attenuation = 100; /* dB */
 
-/* Every second bin is computed from those beside it, which takes less time than a transform of
+/* Every second bin is computed from the bins beside it, which takes less time than a transform of
  * twice the length. The transform is at least twice as long as the window, which is centred on its
- * first sample: these taps err by -43 dB at the window's ends, with Hann's value there by -87 dB.
- */
+ * first sample. The error of these taps is -43 dB at the window's ends. With Hann's values there it
+ * is -87 dB. */
 enum { MID_TAPS = 5, MARGIN = 16 /* floats: a cache line */ };
 static const double MID_BETA = 8.5;
 
-/* Powers are not negative: their bits compare as integers, which vectors can do. */
+/* Powers are not negative, so their bits compare as integers, which vectors can do. */
 typedef int32_t powers __attribute__((vector_size(32)));
 enum { POWERS = sizeof(powers) / sizeof(int32_t) };
 
-/* A place between two bins; `part` of the second. */
+/* A place between two bins; `part` is the second bin's share. */
 struct bin_place {
     size_t bin;
     float part;
@@ -37,16 +37,16 @@ struct bin_place {
 
 struct bin_row {
     struct bin_place low, middle, high;
-    size_t from, end; /* the bins within */
-    bool is_empty;    /* above half the rate */
+    size_t from, end; /* the bins inside the row */
+    bool is_empty;    /* the row is above half the rate */
 };
 
 struct spectrogram_frame {
     struct spectrogram_frame_settings settings;
     struct fft *fft;
-    float *window; /* scaled, so that a bin's squared magnitude is the power */
+    float *window; /* scaled so that a bin's squared magnitude is its power */
     float *samples;
-    float *spectrum; /* with MARGIN before and after */
+    float *spectrum; /* with MARGIN floats before and after it */
     float taps[MID_TAPS];
     float *bins; /* power */
     struct bin_row *rows;
@@ -65,7 +65,7 @@ void spectrogram_frame_destroy(struct spectrogram_frame *frame)
     free(frame);
 }
 
-/* Periodic: the value at `size` would be that at 0. */
+/* Makes a periodic window: the value at `size` would be that at 0. */
 static void make_window(struct spectrogram_frame *frame)
 {
     const struct spectrogram_frame_settings *settings = &frame->settings;
@@ -77,7 +77,7 @@ static void make_window(struct spectrogram_frame *frame)
             (float)(2 / sum * window_at(settings->window, beta, i, settings->size + 1));
 }
 
-/* Between two bins, from the nearest outwards: a sinc through a Kaiser window. */
+/* Makes the taps between two bins, from the nearest outwards: a sinc in a Kaiser window. */
 static void make_taps(struct spectrogram_frame *frame)
 {
     double taps[MID_TAPS], sum = 0;
@@ -203,7 +203,7 @@ static void apply_window(const float *restrict samples, const float *restrict wi
         out[i] = samples[i] * window[i];
 }
 
-/* Conjugates of the bins at either end, which the spectrum of real samples goes on with. */
+/* Continues the spectrum at both ends by conjugate bins, as for real samples. */
 static void extend(float *spectrum, size_t last)
 {
     for (size_t i = 1; i < MID_TAPS; i++) {
@@ -214,7 +214,8 @@ static void extend(float *spectrum, size_t last)
     }
 }
 
-/* Power of `last` bins, each followed by what is between it and the next; and of the last bin. */
+/* Computes powers: of `last` bins, each followed by the value between it and the next bin, and then
+ * of the last bin. */
 SIMD_CLONES
 static void square(const float *restrict spectrum, const float *restrict taps,
                    float *restrict power, size_t last)
@@ -314,7 +315,7 @@ struct spectrogram_ticks spectrogram_ticks_seconds(double from, double to, size_
     for (size_t i = NICE; i-- > 0;)
         if (nice[i] * decade * (double)most >= (to - from) * (1 - 1e-9))
             step = nice[i] * decade;
-    double first = ceil(from / step - 1e-9) + 0.0; /* no negative zero */
+    double first = ceil(from / step - 1e-9) + 0.0; /* + 0.0 avoids a negative zero */
     for (double i = first; i * step <= to + 1e-9 * step; i++)
         add_tick(&ticks, i * step);
     return ticks;
@@ -338,39 +339,40 @@ void spectrogram_tick_hz(double hz, char text[static SPECTROGRAM_TICK_TEXT])
     snprintf(text, SPECTROGRAM_TICK_TEXT, "%.4g%s", kilo ? hz / 1000 : hz, kilo ? "k" : "");
 }
 
-/* ---- of a sound ---- */
+/* ---- the spectrogram of a sound ---- */
 
 enum {
     CHUNK = 1 << 14,
     PADDING = 4,
-    BATCH = 32, /* hops that the threads share */
+    BATCH = 32, /* hops that threads compute at once */
 };
 
-/* A section of the sound that moves along it. Positions are in frames of the sound, with silence
+/* A section of the sound, which moves along it. Positions are in frames of the sound, with silence
  * before its start and after its end. */
 struct slide {
     struct source *source;
     struct block samples;
-    float **ends;   /* of its channels, for reading */
+    float **ends;   /* pointers into its channels, for reading */
     int64_t start;  /* position of the first sample */
-    size_t filled;  /* samples */
+    size_t filled;  /* samples that are there */
     uint64_t place; /* position of the source */
-    bool ended;     /* the source, at `place` */
+    bool ended;     /* the source has ended, at `place` */
 };
 
 struct sound_work {
     const struct sound_spectrogram_settings *settings;
     struct slide slide;
     struct workers *workers;
-    struct spectrogram_frame **frames; /* [worker] */
-    float **scratch;                   /* [worker]: rows of one channel's window */
+    struct spectrogram_frame **frames; /* one for each worker */
+    float **scratch;                   /* [worker] rows of one channel's window */
     struct spectrogram *picture;
     struct progress progress;
-    float *batch;         /* BATCH hops of rows: the mean of the channels */
-    size_t batch_start;   /* sample of the slide where its first hop's window begins */
-    uint64_t from, to;    /* frames; `to` UINT64_MAX: the end */
+    float *batch; /* BATCH hops of rows, each the mean of the channels */
+    /* sample of the slide at which the window of the batch's first hop begins */
+    size_t batch_start;
+    uint64_t from, to;    /* frames; `to` UINT64_MAX: to the end */
     size_t hops_a_column; /* a power of two */
-    size_t hops;          /* so far */
+    size_t hops;          /* hops so far */
 };
 
 static enum status check_finite(const struct slide *slide, float *const *planar, size_t frames)
@@ -385,7 +387,7 @@ static enum status check_finite(const struct slide *slide, float *const *planar,
     return STATUS_OK;
 }
 
-/* Append at most a CHUNK. */
+/* Appends at most CHUNK frames. */
 static enum status slide_read(struct slide *slide, size_t frames)
 {
     size_t got = 0;
@@ -403,7 +405,7 @@ static enum status slide_read(struct slide *slide, size_t frames)
     return STATUS_OK;
 }
 
-/* Hold [start, start + size), which is not before the current start. */
+/* Moves the section to [start, start + size), which is not before the current start. */
 static enum status slide_to(struct slide *slide, int64_t start, size_t size)
 {
     if (start + (int64_t)size <= slide->start + (int64_t)slide->filled)
@@ -419,7 +421,7 @@ static enum status slide_to(struct slide *slide, int64_t start, size_t size)
     return STATUS_OK;
 }
 
-/* Start at `start`, with silence before the sound. */
+/* Starts a section at `start`, with silence before the sound. */
 static enum status slide_begin(struct slide *slide, int64_t start, size_t size)
 {
     uint64_t place = start > 0 ? (uint64_t)start : 0;
@@ -479,7 +481,7 @@ static float *next_column(struct sound_work *work)
     return picture->power + (picture->columns - 1) * picture->axis.rows;
 }
 
-/* A task: one hop of a batch. */
+/* A task for workers: computes one hop of a batch. */
 static void measure(void *context, size_t hop, size_t worker)
 {
     const struct sound_work *work = context;
@@ -575,8 +577,8 @@ static enum status work_init(struct sound_work *work)
     return slide_begin(&work->slide, start, settings->size + (BATCH - 1) * settings->hop);
 }
 
-/* Hops from `first` whose middle is in the sound, of which the slide holds a batch; the first hop
- * of all counts anyway. */
+/* The number of hops from `first` on whose middle is in the sound, at most a batch. The first hop
+ * of the sound always counts. */
 static size_t hops_within(struct sound_work *work, size_t first)
 {
     const struct slide *slide = &work->slide;

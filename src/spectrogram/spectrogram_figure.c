@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- as a picture ---- */
+/* ---- as a drawing by gnuplot ---- */
 
-static const double near = 0.01; /* dB: tolerance for rounding up */
+static const double near = 0.01; /* dB; rounding errors that are not rounded up */
 
 void spectrogram_figure_free(struct spectrogram_figure *figure)
 {
@@ -26,13 +26,15 @@ void spectrogram_figure_scale(struct spectrogram_figure *figure, double range)
         most = fmax(most, spectrogram_find_peak(&figure->pictures[i]).power);
         figure->to = fmax(figure->to, figure->ends[i]);
     }
-    figure->top = most > 0 ? ceil(10 * log10(most) - near) + 0.0 : 0; /* no negative zero */
+    /* + 0.0 avoids a negative zero */
+    figure->top = most > 0 ? ceil(10 * log10(most) - near) + 0.0 : 0;
     figure->bottom = figure->top - range;
 }
 
 enum { LINEAR_TICKS = 12 };
 
-/* Images have even pixels, so a logarithmic axis is drawn as the logarithm. */
+/* Where a frequency is on the axis. Images have pixels of equal size, so a logarithmic axis is
+ * drawn as the logarithm. */
 static double place_of(const struct spectrogram_axis *axis, double hz)
 {
     return axis->is_log ? log10(hz) : hz;
@@ -52,7 +54,7 @@ static void send_frequencies(FILE *gnuplot, const struct spectrogram_axis *axis,
     fputs(")\n", gnuplot);
 }
 
-/* A single column, which gnuplot cannot draw, is sent twice, half as wide. */
+/* Sends the image. gnuplot cannot draw a single column, so this is sent twice, half as wide. */
 static void send_image(FILE *gnuplot, const struct spectrogram_subplot *subplot, double unit)
 {
     const struct spectrogram *picture = subplot->picture;
@@ -123,7 +125,7 @@ struct spectrogram_size spectrogram_plot_inner(size_t count, struct spectrogram_
     };
 }
 
-/* Place a picture, with the scale beside the last of a row. */
+/* Places a picture. The last one of a row has the scale beside it. */
 static void send_place(FILE *gnuplot, size_t row, size_t column, bool is_last,
                        struct spectrogram_size inner, struct spectrogram_size whole)
 {
@@ -176,10 +178,10 @@ void spectrogram_plot_send(FILE *gnuplot, const struct spectrogram_figure *figur
 enum {
     MARGIN = 6,     /* characters: a frequency and a blank */
     TEXT_GAP = 2,   /* between two pictures */
-    LEAST = 24,     /* width of a picture beside another */
-    AROUND = 2,     /* lines of a picture: its name and its times */
-    TEXT_BELOW = 2, /* lines below all: the scale, and the prompt */
-    SCALE = 32,     /* of the scale's colours */
+    LEAST = 24,     /* least width of a picture beside another */
+    AROUND = 2,     /* lines of a picture for its name and its times */
+    TEXT_BELOW = 2, /* lines below all pictures: the scale, and the prompt */
+    SCALE = 32,     /* characters of the scale's colours */
     TIME_WIDE = 10,
     LINES_A_TICK = 2,
 };
@@ -190,8 +192,8 @@ struct page {
     const struct spectrogram_figure *figure;
     const struct spectrogram_text_settings *settings;
     FILE *stream;
-    size_t cells; /* a picture's width */
-    size_t lines; /* and height */
+    size_t cells; /* width of a picture */
+    size_t lines; /* height of a picture */
 };
 
 static size_t abreast_of(size_t count, const struct spectrogram_text_settings *settings)
@@ -217,8 +219,8 @@ size_t spectrogram_text_rows(size_t count, const struct spectrogram_text_setting
     return lines_of(count, settings) * (has_halves(settings) ? 2 : 1);
 }
 
-/* 0 to 1 on the scale: the largest of the columns whose middle is in the cell, or the column that
- * the cell is in; NaN after the end. */
+/* The value of a cell, 0 to 1 on the scale: the largest of the columns whose middle is in the cell;
+ * if there are none, the column that the cell is in. NaN after the sound's end. */
 static double share_at(const struct page *page, size_t index, size_t cell, size_t row)
 {
     const struct spectrogram_figure *figure = page->figure;
@@ -293,18 +295,19 @@ static void print_frequency(const struct page *page, size_t line)
     for (size_t i = 0; i < ticks.count; i++) {
         double above = spectrogram_axis_row(axis, ticks.at[i]) / (double)axis->rows;
         double place = fmin(above * (double)page->lines, (double)page->lines - 1);
-        if (page->lines - 1 - (size_t)place == line) /* of several, the highest */
+        /* if a line has several labels, the highest frequency */
+        if (page->lines - 1 - (size_t)place == line)
             spectrogram_tick_hz(ticks.at[i], text);
     }
     fprintf(page->stream, "%*s ", MARGIN - 1, text);
 }
 
-/* Truncates to the width, by characters. */
+/* Prints a name, cut to the picture's width, by characters. */
 static void print_name(const struct page *page, const char *name)
 {
     size_t done = 0;
     for (const unsigned char *at = (const unsigned char *)printable(name); *at; at++) {
-        bool begins = (*at & 0xC0) != 0x80; /* else a later byte of UTF-8 */
+        bool begins = (*at & 0xC0) != 0x80; /* other bytes continue a UTF-8 character */
         if (begins && done++ == page->cells) {
             done = page->cells;
             break;

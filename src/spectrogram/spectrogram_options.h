@@ -1,4 +1,4 @@
-/* The words of halo spectrogram. */
+/* The options of halo spectrogram. */
 #ifndef HALO_SPECTROGRAM_OPTIONS_H
 #define HALO_SPECTROGRAM_OPTIONS_H
 
@@ -12,10 +12,10 @@ struct spectrogram_options {
     size_t channel;            /* counted from 1; 0: all */
     double from, to;           /* seconds; to 0: the end */
     enum window window;
-    size_t size, hop;     /* frames; 0: as usual */
+    size_t size, hop;     /* frames; 0: the default */
     size_t range;         /* dB */
-    size_t width, height; /* pixels, or characters; 0: as usual */
-    bool linear;          /* frequencies */
+    size_t width, height; /* pixels, or characters; 0: the default */
+    bool linear;          /* the frequency axis is linear */
     bool allow_truncated;
     bool force;
     bool json;
@@ -23,12 +23,12 @@ struct spectrogram_options {
 
 extern const struct command command_spectrogram;
 
-/* What goes together. Errors: usage. */
+/* Checks which options go together. Errors: usage. */
 MUST_CHECK enum status spectrogram_options_check(const struct spectrogram_options *options);
 
-/* halo spectrogram, with a struct spectrogram_options (cmd_spectrogram.c). */
+/* Runs halo spectrogram. `options` is a struct spectrogram_options (cmd_spectrogram.c). */
 MUST_CHECK enum status spectrogram_run(void *options);
 
-extern const char *const spectrogram_window_names[]; /* of enum window, and NULL */
+extern const char *const spectrogram_window_names[]; /* names of enum window, ended by NULL */
 
 #endif
