@@ -285,15 +285,28 @@ static enum status find_delay(const struct mask *first, const struct mask *mask,
     return STATUS_OK;
 }
 
-static enum status find_delays(const struct mask *const *masks, size_t count,
+static enum status find_delay_of_sounds(const struct mask *first, const struct mask *sound,
+                                        int64_t *later)
+{
+    TRY(mask_delay_between(first, sound, later));
+    if (correlation(first, sound, *later) >= similar)
+        return STATUS_OK;
+    note("%s differs too much from %s to be aligned with it", sound->name, first->name);
+    *later = 0;
+    return STATUS_OK;
+}
+
+static enum status find_delays(const struct mask *const *masks, size_t count, bool are_sounds,
                                struct level_match *matches)
 {
+    enum status (*find)(const struct mask *first, const struct mask *mask, int64_t *later) =
+        are_sounds ? find_delay_of_sounds : find_delay;
     const struct mask *first = NULL;
     for (size_t i = 0; i < count; i++) {
         if (energy_of(masks[i]) <= 0)
             continue;
         if (first)
-            TRY(find_delay(first, masks[i], &matches[i].later));
+            TRY(find(first, masks[i], &matches[i].later));
         else
             first = masks[i];
     }
@@ -496,7 +509,8 @@ enum status level_match_measure(const struct level_match_settings *settings,
     bool measured = settings->by != LEVEL_MATCH_NONE || settings->ceiling > 0;
     for (size_t i = 0; i < count; i++)
         matches[i] = (struct level_match){.loudness = NAN, .peak = NAN};
-    TRY(find_delays(masks, count, matches));
+    TRY(find_delays(sound->excerpts ? sound->excerpts : masks, count, sound->excerpts != NULL,
+                    matches));
     set_shifts(settings->align, masks, count, matches);
     return measured ? find_gains(settings, sound, masks, count, matches) : STATUS_OK;
 }

@@ -10,6 +10,7 @@
  * Delays are relative to the masks' origins. If a mask's impulse responses correlate with those of
  * the first mask (normalised, 0.5 or more at the best lag), the delay is that lag
  * (mask_delay_between). Otherwise it is the difference of what mask_delay finds for each mask.
+ * Sounds that do not correlate so are not aligned.
  * Masks are routed, and have the sound's rate and the same inputs and outputs.
  * Threads: one. Not real-time: filters the region once for each mask.
  */
@@ -43,6 +44,9 @@ struct mask_levels_sound {
     uint32_t rate;                  /* rate of `block` */
     size_t before;                  /* frames of `block` that are not measured */
     struct mask_levels_chain chain; /* all zero: masks are heard alone */
+    /* The masks select one of several sounds each. These masks hold excerpts of the sounds, and the
+     * delays are those between the excerpts. NULL: the delays are those between the masks. */
+    const struct mask *const *excerpts;
 };
 
 /* A function to call between blocks, with the frames done for all masks together; or NULL. */

@@ -130,13 +130,15 @@ static enum status open_region(struct listen_render *render)
         return fail(CAUSE_USAGE, "--script switches between masks, and there are none");
     if (options->script)
         TRY(listen_script_parse(options->script, choices, apart, &render->script));
+    if (render->script.has_dry && options->sound_count > 0)
+        return fail(CAUSE_USAGE, "--script: several sounds have no dry sound");
     return choose_length(render);
 }
 
 static enum status make_chain(struct listen_render *render)
 {
     const struct play_options *play = &render->options->play;
-    const struct live_chain_request request = {
+    struct live_chain_request request = {
         .options = &play->chain,
         .stage = play->choosing,
         .others = play->others,
@@ -152,6 +154,7 @@ static enum status make_chain(struct listen_render *render)
                                              .frames = render->frames,
                                              .rate = render->rate,
                                              .chain = &render->chain};
+    listen_match_sounds(&render->matching, &request);
     return live_chain_init(&render->chain, &request);
 }
 
@@ -180,7 +183,8 @@ static enum status make_live(struct listen_render *render)
 static enum status open_sink(struct listen_render *render)
 {
     struct stream_format format = render->format;
-    stream_format_set_channels(&format, render->chain.filter->outputs);
+    format.channels = render->chain.filter->outputs;
+    format.layout = render->chain.layout;
     const struct sound_traits exact = {.format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
     const struct sound_format_request request = {0};
     struct sink_settings settings = {

@@ -1,11 +1,13 @@
 #include "listen/listen_match.h"
 
 #include "base/json_text.h"
+#include "base/plural.h"
 #include "base/progress.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double CHANGE_DB = 0.3; /* dB: a smaller change of a live input's gains is ignored */
@@ -54,6 +56,7 @@ static enum status make_chain(void *context, size_t choice, const struct mask *m
     request.adapt = put_mask;
     request.adapt_context = (void *)mask;
     request.other_count = 0;
+    request.sound_count = request.sound_count > 0 ? 1 : 0; /* its mask is replaced, too */
     request.outputs = mask->outputs;
     request.block = block;
     request.live = request.twice = request.dry = false;
@@ -84,24 +87,105 @@ static struct level_match_settings settings_of(const struct listen_match *matchi
     };
 }
 
+/* ---- several sounds ---- */
+
+static const double EXCERPT_SECONDS = 30; /* of each sound, to find the delays */
+
+static void tell_sound(const struct listen_match *matching, size_t i)
+{
+    const struct region_sound *sound = &matching->region->sounds[i];
+    const char *name = matching->sounds[i].name;
+    char length[40] = "", rate[40] = "";
+    if (sound->frames != FRAMES_UNKNOWN)
+        snprintf(length, sizeof length, ", %.3f s",
+                 (double)sound->frames / (double)sound->format.rate);
+    if (sound->format.rate != matching->rate)
+        snprintf(rate, sizeof rate, ", played at %u Hz", matching->rate);
+    note("%s: %u Hz, %zu channel%s%s%s", name, sound->format.rate, sound->format.channels,
+         plural_s(sound->format.channels), length, rate);
+}
+
+void listen_match_sounds(struct listen_match *matching, struct live_chain_request *request)
+{
+    const struct listen_options *options = matching->options;
+    for (size_t i = 0; i < options->sound_count; i++) {
+        const struct stream_format *format = &matching->region->sounds[i].format;
+        matching->sounds[i] = (struct live_chain_sound){
+            .name = options->arguments.values[i],
+            .channels = format->channels,
+            .layout = format->layout,
+        };
+        tell_sound(matching, i);
+    }
+    request->sounds = matching->sounds;
+    request->sound_count = options->sound_count;
+}
+
+/* Takes a sound's channels of a block as a mask: a column and a path for each. */
+static enum status make_excerpt(const struct live_chain_sound *sound, uint32_t rate,
+                                float *const *planar, size_t frames, struct mask **result)
+{
+    TRY(mask_create(sound->name, sound->channels, frames, result));
+    struct mask *mask = *result;
+    mask->paths = calloc(sound->channels, sizeof *mask->paths);
+    if (!mask->paths)
+        return fail_memory("an excerpt");
+    mask->rate = rate;
+    mask->inputs = mask->outputs = mask->path_count = sound->channels;
+    for (size_t c = 0; c < sound->channels; c++) {
+        mask->paths[c] = (struct mask_path){c, c, c};
+        for (size_t i = 0; i < frames; i++)
+            mask_column(mask, c)[i] = (double)planar[c][i];
+    }
+    return STATUS_OK;
+}
+
+static enum status read_excerpts(struct listen_match *matching, struct mask **excerpts)
+{
+    struct region *region = matching->region;
+    uint64_t length = region->to - region->from;
+    size_t frames = (size_t)fmin((double)length, EXCERPT_SECONDS * (double)matching->rate), got = 0;
+    struct block block;
+    enum status status = block_init(&block, region->format.channels, frames, "excerpts");
+    if (status == STATUS_OK)
+        status = region_seek(region, region->from);
+    if (status == STATUS_OK)
+        status = region_read(region, block.data, frames, &got);
+    float *const *planar = block.data;
+    for (size_t i = 0; i < matching->options->sound_count && status == STATUS_OK; i++) {
+        status = make_excerpt(&matching->sounds[i], matching->rate, planar, frames, &excerpts[i]);
+        planar += matching->sounds[i].channels;
+    }
+    block_free(&block);
+    return status;
+}
+
 /* ---- matching ---- */
 
 static enum status measure(struct listen_match *matching, const struct mask *const *masks)
 {
     struct level_match_settings settings = settings_of(matching);
-    const struct mask_levels_sound sound = {
+    struct mask_levels_sound sound = {
         .region = matching->region, .frames = matching->frames, .chain = chain_of(matching)};
     struct progress progress;
     progress_begin(&progress, matching->rate,
                    matching->options->play.verbosity != VERBOSITY_QUIET &&
                        !matching->options->play.json);
     settings.progress = (struct mask_levels_progress){progress_update, &progress};
+    struct mask *excerpts[LISTEN_CHOICES_MOST] = {NULL};
+    enum status status = STATUS_OK;
+    if (matching->options->sound_count > 0) {
+        status = read_excerpts(matching, excerpts);
+        sound.excerpts = (const struct mask *const *)excerpts;
+    }
     if (!matching->region) { /* only delays can be measured now */
         settings.by = LEVEL_MATCH_NONE;
         settings.ceiling = 0;
     }
-    enum status status =
-        level_match_measure(&settings, &sound, masks, matching->count, matching->matches);
+    if (status == STATUS_OK)
+        status = level_match_measure(&settings, &sound, masks, matching->count, matching->matches);
+    for (size_t i = 0; i < LISTEN_CHOICES_MOST; i++)
+        mask_destroy(excerpts[i]);
     if (matching->region)
         free_measured(matching);
     return status;

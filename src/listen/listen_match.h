@@ -22,6 +22,7 @@ struct listen_match {
     struct region *region; /* region to measure; NULL: a live input, which is measured later */
     uint64_t frames;       /* frames of the region that are heard; 0: it loops without end */
     uint32_t rate;
+    struct live_chain_sound sounds[LISTEN_CHOICES_MOST]; /* the sounds to choose from */
     const struct live_chain *chain;
     /* copies of `chain` with one mask each, to measure */
     struct live_chain measured[LISTEN_MATCHED_MOST];
@@ -31,6 +32,10 @@ struct listen_match {
 };
 
 void listen_match_free(struct listen_match *matching);
+
+/* Gives the request the sounds to choose from, and tells their rates and lengths. Nothing if masks
+ * are chosen. */
+void listen_match_sounds(struct listen_match *matching, struct live_chain_request *request);
 
 /* Matches masks: the `adapt` of struct live_chain_request. `context` is the struct listen_match.
  * Prints the result as notes. Errors: those of level_match_measure, memory. */

@@ -68,7 +68,9 @@ static const struct option_group groups[] = {
 
 size_t listen_options_choices(const struct listen_options *options)
 {
-    return options->play.choosing == SIZE_MAX ? 0 : options->play.other_count + 1;
+    return options->sound_count > 0             ? options->sound_count
+           : options->play.choosing == SIZE_MAX ? 0
+                                                : options->play.other_count + 1;
 }
 
 enum status listen_options_open_region(const struct listen_options *options, uint32_t rate,
@@ -76,6 +78,8 @@ enum status listen_options_open_region(const struct listen_options *options, uin
 {
     const struct region_settings settings = {
         .path = options->sound,
+        .others = options->arguments.values + 1,
+        .other_count = options->sound_count > 0 ? options->sound_count - 1 : 0,
         .allow_truncated = options->play.chain.settings.allow_truncated,
         .rate = rate,
         .from = options->from,
@@ -83,6 +87,34 @@ enum status listen_options_open_region(const struct listen_options *options, uin
     };
     TRY(region_open(&settings, region));
     return stated_layout_apply(options->play.layout, options->sound, &(*region)->format);
+}
+
+/* Several sounds become the choices of a mask stage before all others. */
+static enum status take_sounds(struct listen_options *options)
+{
+    const struct string_list *sounds = &options->arguments;
+    size_t ors = options->play.sound_ors;
+    options->sound = sounds->count > 0 ? sounds->values[0] : NULL;
+    if (ors > 0 && sounds->count != ors + 1)
+        return fail(CAUSE_USAGE, "--or stands between two sounds (halo listen a.wav --or b.wav) or "
+                                 "between two masks (--mask A --or --mask B)");
+    if (ors == 0 && sounds->count > 1)
+        return fail(CAUSE_USAGE,
+                    "halo listen takes SOUND, not also '%s'; a mask is named with --mask, another "
+                    "sound to compare with --or",
+                    sounds->values[1]);
+    if (ors == 0)
+        return STATUS_OK;
+    if (options->play.other_count > 0)
+        return fail(CAUSE_USAGE, "--or stands between sounds or between masks, not both");
+    if (options->play.layout)
+        return fail(CAUSE_USAGE, "--layout needs a single sound");
+    for (size_t i = 0; i < sounds->count; i++)
+        if (strcmp(sounds->values[i], "-") == 0)
+            return fail(CAUSE_USAGE, "sounds that are compared must be files, not -");
+    options->sound_count = sounds->count;
+    options->play.choosing = 0;
+    return stage_list_insert(&options->play.chain.stages, 0, stage_ops_named("mask"), "delay:0");
 }
 
 static enum status check_source(const struct listen_options *options)
@@ -105,16 +137,19 @@ static enum status check_test(const struct listen_options *options)
 {
     size_t choices = listen_options_choices(options);
     bool test = listen_options_test(options);
+    const char *what = options->sound_count > 0 ? "sounds" : "masks";
     if (choices > LISTEN_CHOICES_MOST)
-        return fail(CAUSE_USAGE, "at most %d masks can be compared, not %zu", LISTEN_CHOICES_MOST,
-                    choices);
+        return fail(CAUSE_USAGE, "at most %d %s can be compared, not %zu", LISTEN_CHOICES_MOST,
+                    what, choices);
     if (options->abx && options->blind)
         return fail(CAUSE_USAGE, "use either --abx or --blind, not both");
     if (options->abx && choices != 2)
-        return fail(CAUSE_USAGE, "--abx compares two masks (--mask A --or --mask B), not %zu",
+        return fail(CAUSE_USAGE,
+                    "--abx compares two masks (--mask A --or --mask B) or two sounds, not %zu",
                     choices);
     if (options->blind && choices < 2)
-        return fail(CAUSE_USAGE, "--blind compares 2 to %d masks (--mask A --or --mask B), not %zu",
+        return fail(CAUSE_USAGE,
+                    "--blind compares 2 to %d masks (--mask A --or --mask B) or sounds, not %zu",
                     LISTEN_CHOICES_MOST, choices);
     if (test && options->sound && strcmp(options->sound, "-") == 0)
         return fail(CAUSE_USAGE,
@@ -154,11 +189,7 @@ static enum status run(void *context)
     struct listen_options *options = context;
     if (options->verify)
         return verify(&options->arguments, options->play.json);
-    if (options->arguments.count > 1)
-        return fail(CAUSE_USAGE,
-                    "halo listen takes SOUND, not also '%s'; a mask is named with --mask",
-                    options->arguments.values[1]);
-    options->sound = options->arguments.count ? options->arguments.values[0] : NULL;
+    TRY(take_sounds(options));
     options->play.device.wants_input = options->live_input;
     TRY(play_options_check(&options->play));
     TRY(check_source(options));
@@ -176,16 +207,17 @@ static void free_options(void *options)
 const struct command command_listen = {
     .name = "halo listen",
     .summary = "compare masks by ear, also in blind tests",
-    .brief = "usage: halo listen SOUND [stages and options]\n"
+    .brief = "usage: halo listen SOUND [--or SOUND...] [stages and options]\n"
              "       halo listen --live-input [stages and options]\n"
              "       halo listen --verify LOG...\n"
              "\n"
-             "Play a sound in a loop and switch between masks, matched in loudness and delay.\n"
+             "Play a sound in a loop and switch between masks, or play sounds and switch\n"
+             "between them. Choices are matched in loudness and delay.\n"
              "\n"
              "stages, in the order given:\n"
              "  -m, --mask MASK            an impulse response: a sound file, text, another\n"
              "                             program's configuration, or lowpass:1000\n"
-             "      --or                   before --mask: B, then C, and so on\n"
+             "      --or                   before --mask or SOUND: B, then C, and so on\n"
              "      --gain DB              amplify\n"
              "      --lv2, --ladspa, --clap PLUGIN\n"
              "                             an audio plugin; halo plugins list names them\n"
@@ -207,15 +239,17 @@ const struct command command_listen = {
              "examples:\n"
              "  halo listen voice.wav --mask room.wav --or --mask hall.wav\n"
              "  halo listen voice.wav --mask room.wav --or --mask hall.wav --abx 16\n"
+             "  halo listen original.wav --or encoded.mp3 --abx 16\n"
              "  halo listen --verify test.json\n"
              "\n"
              "halo listen --help all lists all options, man halo describes them.",
     .usage =
-        "usage: halo listen SOUND [stages and options]\n"
+        "usage: halo listen SOUND [--or SOUND...] [stages and options]\n"
         "       halo listen --live-input [stages and options]\n"
         "       halo listen --verify LOG...\n\n"
         "Play a sound in a loop and switch between masks, matched in loudness and delay. The\n"
-        "first --mask is A, the one after the first --or is B, and so on.\n"
+        "first --mask is A, the one after the first --or is B, and so on. Or switch between\n"
+        "several sounds, as far as the shortest goes: SOUND --or SOUND, with stages for all.\n"
         "Keys: 1-9 select a mask, space the dry signal, arrows seek (up and down by 10 s),\n"
         "home goes to the start, [ ] change the gain, m mutes, p plots the masks, c and C\n"
         "select a plugin's control, + and - change it, b bypasses the plugin, q leaves.\n"
@@ -227,6 +261,7 @@ const struct command command_listen = {
     .groups = groups,
     .size = sizeof(struct listen_options),
     .defaults = &(const struct listen_options){.play = PLAY_OPTIONS_DEFAULTS,
+                                               .play.takes_sounds = true,
                                                .by = LEVEL_MATCH_R128,
                                                .align = true},
     .run = run,

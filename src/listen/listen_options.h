@@ -11,7 +11,8 @@ enum { LISTEN_CHOICES_MOST = 9 }; /* choices A to I, keys 1 to 9 */
 struct listen_options {
     struct play_options play;
     struct string_list arguments;
-    const char *sound; /* the first argument; NULL: the device's input */
+    const char *sound;  /* the first argument; NULL: the device's input */
+    size_t sound_count; /* sounds to choose from: all arguments; 0: masks are chosen */
     bool live_input;
     double from, to; /* seconds; `to` 0: to the end */
     enum level_match_by by;
@@ -29,7 +30,7 @@ struct listen_options {
 
 extern const struct command command_listen;
 
-/* Number of masks to choose from. */
+/* Number of masks or sounds to choose from. */
 size_t listen_options_choices(const struct listen_options *options);
 
 /* Opens the region of the sound, at `rate`; 0: the sound's own. Errors: those of region_open;

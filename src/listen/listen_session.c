@@ -112,6 +112,7 @@ static struct live_status make_status(struct listen_session *session, const char
     }
     if (session->player)
         status.latency_input = 0;
+    status.without_dry = status.without_dry || session->options->sound_count > 0;
     status.lines = lines;
     status.line_count = listen_trial_lines(session, lines, &status.question_lines);
     const char *line = session->picture;
@@ -191,9 +192,13 @@ static enum status open_region(struct listen_session *session, uint32_t rate)
 static bool has_pipe(const struct listen_session *session)
 {
     struct stat about;
-    const char *path = session->options->sound;
-    return strcmp(path, "-") == 0 ||
-           (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode));
+    const struct string_list *sounds = &session->options->arguments;
+    bool has = false;
+    for (size_t i = 0; i < sounds->count; i++)
+        has = has || strcmp(sounds->values[i], "-") == 0 ||
+              (stat(sounds->values[i], &about) == 0 && !S_ISREG(about.st_mode) &&
+               !S_ISDIR(about.st_mode));
+    return has;
 }
 
 /* Opens the sound and the device. The device gets the sound's rate if it can; otherwise the sound
@@ -235,11 +240,12 @@ static enum status make_chain(struct listen_session *session, size_t channels,
     request.adapt = listen_match_adapt;
     request.adapt_context = &session->matching;
     request.twice = stream->blind;
-    request.dry = !stream->blind;
+    request.dry = !stream->blind && session->options->sound_count == 0;
     session->matching = (struct listen_match){.options = session->options,
                                               .region = session->region,
                                               .rate = stream->info.rate,
                                               .chain = chain};
+    listen_match_sounds(&session->matching, &request);
     return live_chain_init(chain, &request);
 }
 
@@ -383,9 +389,11 @@ static enum status begin(struct listen_session *session)
 {
     const struct play_options *play = &session->options->play;
     struct stream_session *stream = &session->stream;
+    bool is_of_sounds = session->options->sound_count > 0;
     snprintf(stream->keys, sizeof stream->keys,
-             "1-9 mask  space dry  arrows seek  [ ] gain  m mute%s  p picture  q leave",
-             live_controls_keys(&stream->controls));
+             "1-9 %s  arrows seek  [ ] gain  m mute%s%s  q leave",
+             is_of_sounds ? "sound" : "mask  space dry", live_controls_keys(&stream->controls),
+             is_of_sounds ? "" : "  p picture");
     device_report_grants(&stream->info);
     if (!stream->chain.choices && stream->chain.stages.count > 0)
         note("without a mask the dry sound (space) is not matched in loudness");
@@ -397,11 +405,11 @@ static enum status begin(struct listen_session *session)
             note("SHA-256 of key, choices and settings: %s", session->trial.test->key.commitment);
     }
     TRY(view_open(play_options_view(play), play->interval, &stream->view));
+    listen_match_show(&session->matching, stream->view);
     if (stream->blind) {
         if (play->json)
             view_message(stream->view, "SHA-256 of key, choices and settings: %s",
                          session->trial.test->key.commitment);
-        listen_match_show(&session->matching, stream->view);
         listen_trial_go_on(session);
     }
     device_run(stream->device, listen_source_step, &session->source);
@@ -475,6 +483,10 @@ static bool choose_dry_by_key(struct listen_session *session, int key)
     const struct live_chain *chain = &session->stream.chain;
     if (!chain->choices || session->stream.blind || (key != ' ' && key != '0'))
         return false;
+    if (!chain->request.dry) {
+        view_message(session->stream.view, "the sounds to choose from have no dry sound");
+        return true;
+    }
     size_t dry = chain->choice_count;
     const struct stream_request *wanted = &session->stream.next[STREAM_SWITCH];
     size_t now = wanted->is_asked ? wanted->choice : choices_asked(chain->choices);
@@ -491,15 +503,17 @@ static void handle_key(struct stream_session *stream, int key)
         choose_dry_by_key(session, key) || stream_session_key(stream, key))
         return;
     /* letters of a ranking do not stand for fixed masks */
-    if (key == 'p' && session->options->blind > 0)
-        view_message(stream->view, "no plot in a blind ranking");
+    if (key == 'p' && (session->options->blind > 0 || session->options->sound_count > 0))
+        view_message(stream->view, "no plot %s",
+                     session->options->blind > 0 ? "in a blind ranking" : "of sounds");
     else if (key == 'p')
         show_picture(session, !session->picture);
     if (stream->blind || key < '1' || key > '9')
         return;
     size_t choice = (size_t)(key - '1');
     if (choice >= stream->chain.choice_count) {
-        view_message(stream->view, "there is no mask %zu", choice + 1);
+        view_message(stream->view, "there is no %s %zu",
+                     session->options->sound_count > 0 ? "sound" : "mask", choice + 1);
         return;
     }
     listen_switch_to(session, choice);

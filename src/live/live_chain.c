@@ -201,10 +201,46 @@ static void take_mix(struct stage *stage, struct mask *mask)
     stage->has_mixes = true;
 }
 
+/* Makes a mask that passes `count` of the inputs: output n gets input first + n modulo `count`. */
+static enum status make_passing(const struct live_chain *chain, const char *name, size_t first,
+                                size_t count, size_t outputs, struct mask **result)
+{
+    TRY(mask_create(name, 1, 1, result));
+    struct mask *mask = *result;
+    mask->paths = calloc(outputs, sizeof *mask->paths);
+    if (!mask->paths)
+        return fail_memory("a mask");
+    mask->rate = chain->mask_format.rate;
+    mask->inputs = chain->mask_format.channels;
+    mask->path_count = mask->outputs = outputs;
+    for (size_t o = 0; o < outputs; o++)
+        mask->paths[o] = (struct mask_path){first + o % count, o, 0};
+    *mask_column(mask, 0) = 1;
+    return STATUS_OK;
+}
+
+static enum status choose_among_sounds(struct live_chain *chain)
+{
+    const struct live_chain_request *request = &chain->request;
+    size_t first = 0;
+    mask_destroy(stage_mask_swap(&chain->stages.stages[request->stage], NULL));
+    chain->choice_count = request->sound_count;
+    for (size_t i = 0; i < request->sound_count; i++) {
+        const struct live_chain_sound *sound = &request->sounds[i];
+        chain->texts[i] = sound->name;
+        TRY(make_passing(chain, sound->name, first, sound->channels, sound->channels,
+                         &chain->masks[i]));
+        first += sound->channels;
+    }
+    return STATUS_OK;
+}
+
 static enum status read_choices(struct live_chain *chain)
 {
     const struct live_chain_request *request = &chain->request;
     struct stage *stage = &chain->stages.stages[request->stage];
+    if (request->sound_count > 0)
+        return choose_among_sounds(chain);
     chain->choice_count = request->other_count + 1;
     chain->masks[0] = stage_mask_swap(stage, NULL);
     chain->texts[0] = stage->text;
@@ -217,35 +253,18 @@ static enum status read_choices(struct live_chain *chain)
     return STATUS_OK;
 }
 
-static enum status widen(struct mask *mask, size_t outputs)
+static enum status widen(const struct live_chain *chain, struct mask *mask, size_t outputs)
 {
+    const char *what = chain->request.sound_count > 0 ? "" : "mask ";
     if (mask->outputs == 1 && outputs == 2)
-        note("mask %s makes one channel, which plays on both", mask->name);
+        note("%s%s makes one channel, which plays on both", what, mask->name);
     else if (mask->outputs == 1 && outputs > 2)
-        note("mask %s makes one channel, which plays on channels 1 and 2 of %zu", mask->name,
+        note("%s%s makes one channel, which plays on channels 1 and 2 of %zu", what, mask->name,
              outputs);
     else if (mask->outputs < outputs)
-        note("mask %s makes %zu channel%s of %zu; the others are silent", mask->name, mask->outputs,
-             plural_s(mask->outputs), outputs);
+        note("%s%s makes %zu channel%s of %zu; the others are silent", what, mask->name,
+             mask->outputs, plural_s(mask->outputs), outputs);
     return mask_widen(mask, outputs);
-}
-
-/* Makes the mask that passes its input: output n gets input n modulo the number of inputs. */
-static enum status make_dry(struct live_chain *chain, size_t outputs)
-{
-    struct mask *mask;
-    TRY(mask_create("dry", 1, 1, &mask));
-    chain->masks[chain->choice_count] = mask;
-    mask->paths = calloc(outputs, sizeof *mask->paths);
-    if (!mask->paths)
-        return fail_memory("a mask");
-    mask->rate = chain->mask_format.rate;
-    mask->inputs = chain->mask_format.channels;
-    mask->path_count = mask->outputs = outputs;
-    for (size_t o = 0; o < outputs; o++)
-        mask->paths[o] = (struct mask_path){o % mask->inputs, o, 0};
-    *mask_column(mask, 0) = 1;
-    return STATUS_OK;
 }
 
 /* Gives all masks as many outputs as the widest one has. */
@@ -256,11 +275,13 @@ static enum status widen_choices(struct live_chain *chain)
         if (chain->masks[i]->outputs > outputs)
             outputs = chain->masks[i]->outputs;
     for (size_t i = 0; i < chain->choice_count; i++)
-        TRY(widen(chain->masks[i], outputs));
+        TRY(widen(chain, chain->masks[i], outputs));
     for (size_t i = 0; i < chain->choice_count && has_mixes(chain); i++)
         TRY(mask_mix(chain->masks[i]));
     choosing_stage(chain)->outputs = outputs;
-    return chain->request.dry ? make_dry(chain, outputs) : STATUS_OK;
+    return chain->request.dry ? make_passing(chain, "dry", 0, chain->mask_format.channels, outputs,
+                                             &chain->masks[chain->choice_count])
+                              : STATUS_OK;
 }
 
 /* A mask's name for messages is its own name, or its spec if another mask has the same name. */
@@ -327,6 +348,8 @@ static enum status load_stages(struct live_chain *chain, const struct stage_sett
         TRY(read_choices(chain));
         TRY(widen_choices(chain));
         stream_format_set_channels(format, choosing_stage(chain)->outputs);
+        if (request->sound_count > 0 && request->sounds[0].channels == format->channels)
+            format->layout = request->sounds[0].layout;
     }
     TRY(stage_list_load_part(&chain->stages, settings, format, end, count));
     if (request->proof)
@@ -482,7 +505,7 @@ static enum status fit(const struct live_chain *chain, struct mask *mask)
                     "mask %s does not fit: it makes %zu channel%s, and those at the start at most "
                     "%zu; restart with it",
                     mask->name, mask->outputs, plural_s(mask->outputs), chain->masks[0]->outputs);
-    TRY(widen(mask, chain->masks[0]->outputs));
+    TRY(widen(chain, mask, chain->masks[0]->outputs));
     if (has_mixes(chain))
         TRY(mask_mix(mask));
     if (mask->origin > chain->origin)

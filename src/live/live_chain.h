@@ -53,12 +53,23 @@ bool choices_are_switching(const struct choices *choices);
 enum { LIVE_CHOICES_MOST = 64 };
 enum { LIVE_CAPACITY = 1 << 16 }; /* taps that a mask loaded later may have */
 
+/* One of several sounds whose channels follow each other in the input of a chain. */
+struct live_chain_sound {
+    const char *name; /* must outlive the chain */
+    size_t channels;
+    struct channel_layout layout;
+};
+
 struct live_chain_request {
     const struct chain_options *options; /* must outlive the chain */
     size_t stage;                        /* index of the stage whose masks can be chosen */
     const char *const *others;           /* specs of the second choice and so on */
     size_t other_count;
-    size_t first; /* choice that sounds at the start */
+    /* The choices are these sounds: each has a mask that passes the channels of this sound alone.
+     * `stage` is a mask stage, whose own mask is not used. Must outlive the chain. */
+    const struct live_chain_sound *sounds;
+    size_t sound_count; /* 0: the choices are masks */
+    size_t first;       /* choice that sounds at the start */
     /* taps that a mask loaded later may have; 0: as many as the longest mask has now */
     size_t capacity;
     size_t outputs; /* least number of outputs of the masks */

@@ -203,6 +203,12 @@ MUST_CHECK enum status source_open_span(struct source *inner, const struct sound
 MUST_CHECK enum status source_open_channels(struct source *inner, const size_t *numbers,
                                             size_t count, struct source **source);
 
+/* Several sounds of one rate as one: the channels of the first, then those of the second, and so
+ * on. The stack ends with its shortest sound, and has no traits. It owns the sounds, also on
+ * failure. `name` must outlive it. Not for double precision. Errors: memory. */
+MUST_CHECK enum status source_open_stacked(struct source *const *sounds, size_t count,
+                                           const char *name, struct source **source);
+
 /* The sound resampled to another rate; seeks do not change its samples. Keeps the traits of `inner`
  * and owns it, also on failure. Errors: memory. */
 MUST_CHECK enum status source_open_resampled(struct source *inner, uint32_t rate,

@@ -108,14 +108,69 @@ static enum status keep_if_short(struct region *region)
     return STATUS_OK;
 }
 
+/* ---- several sounds ---- */
+
+static enum status name_sounds(struct region *region, struct source *const *sounds)
+{
+    size_t length = 1;
+    for (size_t i = 0; i < region->sound_count; i++)
+        length += strlen(sounds[i]->name) + 2;
+    region->name = calloc(1, length);
+    for (size_t i = 0; region->name && i < region->sound_count; i++) {
+        strcat(region->name, i > 0 ? ", " : "");
+        strcat(region->name, sounds[i]->name);
+    }
+    return region->name ? STATUS_OK : fail_memory("a region");
+}
+
+/* Resamples the sounds to one rate, and stacks them. */
+static enum status stack(struct region *region, struct source **sounds, uint32_t rate)
+{
+    for (size_t i = 0; i < region->sound_count; i++) {
+        struct source *inner = sounds[i];
+        if (inner->format.rate == rate)
+            continue;
+        sounds[i] = NULL; /* the resampler owns it, also on failure */
+        TRY(source_open_resampled(inner, rate, &sounds[i]));
+    }
+    struct source *stacked[REGION_SOUNDS_MOST];
+    memcpy(stacked, sounds, sizeof stacked);
+    memset(sounds, 0, sizeof stacked); /* the stack owns them, also on failure */
+    return source_open_stacked(stacked, region->sound_count, region->name, &region->source);
+}
+
+static enum status open_sounds(struct region *region, const struct region_settings *settings)
+{
+    struct source *sounds[REGION_SOUNDS_MOST] = {NULL};
+    uint32_t rate = settings->rate, highest = 0;
+    enum status status = STATUS_OK;
+    region->sound_count = settings->other_count + 1;
+    for (size_t i = 0; i < region->sound_count && status == STATUS_OK; i++) {
+        status = source_open_sound(i > 0 ? settings->others[i - 1] : settings->path,
+                                   settings->allow_truncated, &sounds[i]);
+        if (status != STATUS_OK)
+            break;
+        region->sounds[i] = (struct region_sound){sounds[i]->format, sounds[i]->frames};
+        highest = sounds[i]->format.rate > highest ? sounds[i]->format.rate : highest;
+    }
+    if (status == STATUS_OK)
+        status = name_sounds(region, sounds);
+    if (status == STATUS_OK && region->sound_count > 1) {
+        status = stack(region, sounds, rate ? rate : highest);
+    } else if (status == STATUS_OK) {
+        region->source = sounds[0];
+        sounds[0] = NULL;
+    }
+    for (size_t i = 0; i < REGION_SOUNDS_MOST; i++)
+        source_close(sounds[i]);
+    return status;
+}
+
 static enum status fill(struct region *region, const struct region_settings *settings)
 {
-    TRY(source_open_sound(settings->path, settings->allow_truncated, &region->source));
+    TRY(open_sounds(region, settings));
     struct channel_layout layout = region->source->format.layout;
     region->format = region->source->format;
-    region->name = strdup(region->source->name);
-    if (!region->name)
-        return fail_memory("a region");
     if (!region->source->seekable || region->source->frames == FRAMES_UNKNOWN)
         TRY(keep(region, UINT64_MAX));
     TRY(change_rate(region, settings->rate));

@@ -13,18 +13,29 @@
 
 #include <stdint.h>
 
-enum { REGION_MEMORY_MIB = 512, REGION_SHORT_SECONDS = 10 };
+enum { REGION_MEMORY_MIB = 512, REGION_SHORT_SECONDS = 10, REGION_SOUNDS_MOST = 9 };
 
 struct region_settings {
     const char *path; /* "-": standard input */
+    /* Further sounds, whose channels follow those of `path` (source_open_stacked). */
+    const char *const *others;
+    size_t other_count;
     bool allow_truncated;
-    uint32_t rate;   /* Hz; 0: the sound's own */
+    uint32_t rate;   /* Hz; 0: the sound's own; of several sounds the highest */
     double from, to; /* seconds; `to` 0: the end of the sound */
+};
+
+/* A sound as it is in its file. */
+struct region_sound {
+    struct stream_format format;
+    int64_t frames; /* or FRAMES_UNKNOWN */
 };
 
 /* All frames are at the region's rate and count from the sound's first frame. */
 struct region {
     char *name; /* for messages */
+    size_t sound_count;
+    struct region_sound sounds[REGION_SOUNDS_MOST];
     struct stream_format format;
     uint64_t frames;   /* length of the whole sound */
     uint64_t from, to; /* frames of the region; from < to */

@@ -529,6 +529,30 @@ START_TEST(the_log_says_what_was_compared)
 END_TEST
 
 /* The sound keeps its pitch, with the mask that was chosen. */
+/* A test of two sounds: its log has the digest of both, and goes on with the same ones alone. */
+START_TEST(two_sounds_are_tested)
+{
+    prepare();
+    command_done("\"$HALO\" render noise.wav low.wav --mask dull.txt --tail none");
+    pid_t process = start("noise.wav --or low.wav " PLAYED "--plain --abx 3 --log log.json");
+    live_rig_keys(" 0p9"); /* no dry sound, plot or ninth sound: a test goes on */
+    judge(1, 3, 'A');
+    live_rig_wait("trial 2 of 3");
+    kill(process, SIGKILL);
+    ck_assert_int_eq(live_rig_end(process).code, 128 + SIGKILL);
+    command_done("grep -q \"$(sha256sum low.wav | cut -c 1-64)\" log.json && "
+                 "grep -q \"$(sha256sum noise.wav | cut -c 1-64)\" log.json");
+    command_refused(1, "the choices",
+                    "\"$HALO\" listen low.wav --or noise.wav --abx 3 --resume log.json --device "
+                    "null --quiet");
+    command_done("cp noise.wav low.wav");
+    command_refused(1, "cannot go on with log.json",
+                    "\"$HALO\" listen noise.wav --or low.wav --abx 3 --resume log.json --device "
+                    "null --quiet");
+    put_away();
+}
+END_TEST
+
 START_TEST(the_rate_of_the_device_is_followed)
 {
     enum { TO = 44100, TONE = 1000, COMPARED = TO / 2 };
@@ -792,6 +816,7 @@ int main(void)
                                   a_killed_test_goes_on,
                                   a_lost_log_gives_no_result,
                                   the_log_says_what_was_compared,
+                                  two_sounds_are_tested,
                                   a_ranking_rates_the_playing_mask,
                                   a_loop_is_equally_loud,
                                   a_live_input_is_matched_too,

@@ -106,6 +106,98 @@ START_TEST(a_softer_later_copy_is_indistinguishable)
 }
 END_TEST
 
+/* ---- several sounds ---- */
+
+/* Another file with the same sound, softer and later, becomes identical; stages are for both. */
+START_TEST(a_softer_later_sound_is_indistinguishable)
+{
+    enum { LATER = 1105 };
+    command_clean();
+    struct sound in = sound_noise("in.wav", 4, FLOAT_WAV, RATE, 2, FRAMES);
+    sound_text("late.txt", "-0.5\n");
+    command_done("\"$HALO\" render in.wav soft.wav --mask late.txt,delay=%d --tail none", LATER);
+    sound_text("echo.txt", "1\n0\n0.5\n");
+    static const char *const stages[] = {"", "--mask echo.txt"};
+    for (size_t s = 0; s < 2; s++) {
+        struct command_result reported =
+            command_done("\"$HALO\" listen in.wav --or soft.wav %s --to-file out.wav -f --fade 0 "
+                         "--script '0:a 0.5s:b 0.8s:1 1.6s:2'",
+                         stages[s]);
+        command_expect(reported.err, "halo: A: -6.0 dB (in.wav)\n");
+        command_expect(reported.err, "halo: B: 0.0 dB, 23.0 ms later, aligned (soft.wav)\n");
+        command_done("\"$HALO\" render in.wav truth.wav -f --mask late.txt,delay=%d %s --tail none",
+                     LATER, stages[s]);
+        struct sound out = sound_load("out.wav"), truth = sound_load("truth.wav");
+        sound_expect_format(&out, FLOAT_WAV, RATE, 2, FRAMES);
+        /* soft.wav has the other sign, which is kept */
+        const size_t switches[] = {RATE / 2, 4 * RATE / 5, 8 * RATE / 5, FRAMES};
+        for (size_t c = 0; c < 2; c++)
+            for (size_t i = 0, part = 0; i < FRAMES; i++) {
+                part += i == switches[part];
+                double sign = part % 2 ? 1 : -1;
+                if (part > 0 && i < switches[part - 1] + 2) /* the echo of the sound before */
+                    continue;
+                ck_assert_double_eq_tol((double)out.block.data[c][i],
+                                        sign * (double)truth.block.data[c][i], 1e-5);
+            }
+        sound_free(&out);
+        sound_free(&truth);
+    }
+    sound_free(&in);
+}
+END_TEST
+
+/* A difference of two sounds that each begin their loop with silence is what was removed. */
+START_TEST(sounds_of_any_rate_width_and_length_are_compared)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 4, FLOAT_WAV, RATE, 2, FRAMES);
+    command_done("\"$HALO\" render in.wav low.wav --mask lowpass:15000 --align centre --tail none");
+    command_done("\"$HALO\" render low.wav other.flac --rate 44100 --format pcm24");
+    command_done("\"$HALO\" render low.wav one.wav --channel 1");
+    sound_text("nothing.txt", "0\n");
+    command_done("\"$HALO\" render low.wav silent.wav --mask nothing.txt --tail none");
+    command_done("sox low.wav short.wav trim 0 1.25");
+    struct command_result reported = command_done(
+        "\"$HALO\" listen low.wav --or other.flac --or one.wav --or silent.wav --or short.wav "
+        "--match none --to-file out.wav --fade 0 --script '0:A 0.25:B 0.5:C 0.75:D 1:E'");
+    command_expect(reported.err, "other.flac: 44100 Hz, 2 channels, 2.000 s, played at 48000 Hz\n");
+    command_expect(reported.err, "halo: one.wav makes one channel, which plays on both\n");
+    command_expect(reported.err, "halo: short.wav: 48000 Hz, 2 channels, 1.250 s\n");
+    struct sound out = sound_load("out.wav"), low = sound_load("low.wav");
+    sound_expect_format(&out, FLOAT_WAV, RATE, 2, 5 * RATE / 4);
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = 0; i < 5 * RATE / 4; i++) {
+            size_t part = i / (RATE / 4);
+            double truth = (double)low.block.data[part == 2 ? 0 : c][i];
+            if (part == 1 && i < RATE / 4 + 200) /* the resampled sound's edge is in A alone */
+                continue;
+            ck_assert_double_eq_tol((double)out.block.data[c][i], part == 3 ? 0 : truth,
+                                    part == 1 ? 2e-3 : 1e-6);
+        }
+    sound_free(&out);
+    sound_free(&low);
+    sound_free(&in);
+}
+END_TEST
+
+START_TEST(unlike_sounds_are_not_aligned)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 4, FLOAT_WAV, RATE, 1, FRAMES);
+    struct sound other = sound_noise("other.wav", 500, FLOAT_WAV, RATE, 1, FRAMES);
+    struct command_result reported =
+        command_done("\"$HALO\" listen in.wav --or other.wav --match none --to-file out.wav "
+                     "--fade 0 --script '0:B'");
+    command_expect(reported.err, "halo: other.wav differs too much from in.wav to be aligned");
+    struct sound out = sound_load("out.wav");
+    sound_expect_same(&out, &other);
+    sound_free(&out);
+    sound_free(&other);
+    sound_free(&in);
+}
+END_TEST
+
 /* Each is what it is alone, whatever the others have. */
 START_TEST(each_choice_has_its_own_mix)
 {
@@ -384,6 +476,18 @@ START_TEST(wrong_arguments_are_refused)
         {2, "empty.wav from 0.000 s on: it is 0.000 s long",
          "empty.wav --mask a.txt --to-file o.wav"},
         {2, "takes SOUND, not also", "in.wav in.wav"},
+        {2, "stands between two sounds", "in.wav --or --mask a.txt --to-file o.wav"},
+        {2, "stands between two sounds", "--or in.wav --to-file o.wav"},
+        {2, "not both", "in.wav --or in.wav --mask a.txt --or --mask b.txt --to-file o.wav"},
+        {2, "not both", "in.wav --or in.wav --live-input"},
+        {2, "single sound", "in.wav --or in.wav --layout mono --to-file o.wav"},
+        {2, "must be files, not -", "in.wav --or - --to-file o.wav"},
+        {2, "no dry sound", "in.wav --or in.wav --to-file o.wav --script 0:dry"},
+        {2, "at most 9 sounds",
+         "in.wav --or a --or b --or c --or d --or e --or f --or g --or h --or i --to-file o.wav"},
+        {2, "two sounds, not 3", "in.wav --or in.wav --or in.wav --abx 3"},
+        {1, "nope.wav", "in.wav --or nope.wav --to-file o.wav"},
+        {1, "a.txt", "in.wav --or a.txt --to-file o.wav"},
         {2, "--to 1 s is not after --from 2 s", "in.wav --from 2 --to 1"},
         {2, "it is 2.000 s long", "in.wav --from 9 --to-file o.wav"},
         {2, "not both", "in.wav --live-input"},
@@ -452,6 +556,9 @@ int main(void)
     const TTest *const tests[] = {
         a_switch_is_the_two_renders_weighted,
         a_softer_later_copy_is_indistinguishable,
+        a_softer_later_sound_is_indistinguishable,
+        sounds_of_any_rate_width_and_length_are_compared,
+        unlike_sounds_are_not_aligned,
         each_choice_has_its_own_mix,
         the_file_begins_with_the_sound,
         scripts_outlast_the_sound,

@@ -34,6 +34,10 @@ static enum status parse_or(void *context, const struct option_row *row, const c
     struct play_options *options = context;
     const struct stage_list *stages = &options->chain.stages;
     size_t last = stages->count - 1;
+    if (stages->count == 0 && options->takes_sounds) {
+        options->sound_ors++;
+        return STATUS_OK;
+    }
     if (stages->count == 0 || !stages->stages[last].ops->has_choices)
         return fail(CAUSE_USAGE, "--or follows a --mask");
     if (options->other_count > 0 && options->choosing != last)
@@ -76,7 +80,9 @@ static enum status parse_latency(void *context, const struct option_row *row, co
 static const char *const latency_names[] = {"low", "high", NULL}; /* --latency also takes a time */
 
 const struct option_row play_options_or[] = {
-    OPT_PARSE("or", NULL, parse_or, "before --mask: an alternative to the previous mask"),
+    OPT_PARSE("or", NULL, parse_or,
+              "before --mask: an alternative to the previous mask; in halo listen,\n"
+              "before all stages: SOUND --or SOUND"),
     {0},
 };
 

@@ -12,8 +12,10 @@ struct play_options {
     struct chain_options chain;
     const char *others[LIVE_CHOICES_MOST]; /* specs of the second mask and so on */
     size_t other_count;
-    size_t choosing; /* index of the stage whose masks can be chosen; SIZE_MAX: none */
-    bool or_waits;   /* an --or has been read, and its mask has not */
+    size_t choosing;   /* index of the stage whose masks can be chosen; SIZE_MAX: none */
+    bool or_waits;     /* an --or has been read, and its mask has not */
+    bool takes_sounds; /* --or before all stages stands between two sounds */
+    size_t sound_ors;  /* number of such --or */
     struct device_request device;
     bool block_given;
     /* channels of `layout`, after the check; 0: they do not follow from it */
