@@ -87,7 +87,16 @@ static void put_place(const struct listen_session *session, char *text, size_t s
     const char *slash = strrchr(region->name, '/');
     put_time(at, sizeof at, player_position(session->player), session->stream.info.rate);
     put_time(to, sizeof to, region->to, session->stream.info.rate);
-    snprintf(text, size, "%s %s/%s", slash ? slash + 1 : region->name, at, to);
+    snprintf(text, size, "%s %s/%s", slash && region->sound_count == 1 ? slash + 1 : region->name,
+             at, to);
+    uint64_t ends[2];
+    size_t length = strlen(text);
+    player_loop_ends(session->player, &ends[0], &ends[1]);
+    if (ends[0] == region->from && ends[1] == region->to)
+        return;
+    put_time(at, sizeof at, ends[0], session->stream.info.rate);
+    put_time(to, sizeof to, ends[1], session->stream.info.rate);
+    snprintf(text + length, size - length, ", loop %s to %s", at, to);
 }
 
 static const char *keys_of(const struct listen_session *session)
@@ -95,7 +104,7 @@ static const char *keys_of(const struct listen_session *session)
     if (session->trial.stopping)
         return "y stop the test  any other key continue";
     if (session->options->abx)
-        return "a b x listen  1 X is A  2 X is B  Enter next  q stop  arrows seek  [ ] gain  "
+        return "a b x listen  1 X is A  2 X is B  Enter next  q stop  arrows seek  [ ] loop  < > gain  "
                "m mute  p picture";
     if (session->options->blind)
         return session->trial.keys;
@@ -288,16 +297,35 @@ static enum status make_live(struct listen_session *session)
 
 /* ---- when the device's rate changes ---- */
 
-/* Opens the sound at the new rate, in place of the player. *seconds: where the player was. */
-static enum status open_sound(struct listen_session *session, double *seconds)
+/* Where a player was, in seconds. */
+struct listen_place {
+    double at;
+    double from, to; /* its loop */
+};
+
+/* Opens the sound at the new rate, in place of the player. */
+static enum status open_sound(struct listen_session *session, struct listen_place *place)
 {
     uint32_t before = session->stream.chain.request.format.rate;
     if (!session->player)
         return STATUS_OK;
-    *seconds = (double)player_position(session->player) / (double)before;
+    uint64_t from, to;
+    player_loop_ends(session->player, &from, &to);
+    *place = (struct listen_place){(double)player_position(session->player) / (double)before,
+                                   (double)from / (double)before, (double)to / (double)before};
     player_close(session->player);
     session->player = NULL;
     return open_region(session, session->stream.info.rate);
+}
+
+static void go_to(struct listen_session *session, const struct listen_place *place)
+{
+    const struct region *region = player_region(session->player);
+    double rate = (double)session->stream.info.rate;
+    uint64_t to = (uint64_t)llround(place->to * rate);
+    player_loop(session->player, (uint64_t)llround(place->from * rate),
+                to < region->to ? to : region->to);
+    player_seek(session->player, (uint64_t)llround(place->at * rate));
 }
 
 /* Frees what fits only the old rate. The chain stays until there is a new one, since it is
@@ -312,20 +340,20 @@ static void free_old(struct listen_session *session)
 
 /* Makes sound, chain and player for the device's rate. On failure the caller frees the chain. */
 static enum status make_new(struct listen_session *session, struct live_chain *chain,
-                            double *seconds)
+                            struct listen_place *place)
 {
-    TRY(open_sound(session, seconds));
+    TRY(open_sound(session, place));
     TRY(make_chain(session, session->stream.chain.filter->inputs, chain));
     return make_player(session);
 }
 
 /* Replaces the chain. On failure the session keeps its chain. */
-static enum status exchange_chain(struct listen_session *session, double *seconds)
+static enum status exchange_chain(struct listen_session *session, struct listen_place *place)
 {
     struct stream_session *stream = &session->stream;
     uint32_t before = stream->chain.request.format.rate, rate = stream->info.rate;
     struct live_chain chain = {0};
-    enum status status = make_new(session, &chain, seconds);
+    enum status status = make_new(session, &chain, place);
     if (status != STATUS_OK) {
         live_chain_free(&chain);
         return status;
@@ -341,10 +369,10 @@ static enum status exchange_chain(struct listen_session *session, double *second
 static enum status make_again(struct listen_session *session)
 {
     struct listen_match old = session->matching;
-    double seconds = 0;
+    struct listen_place place = {0};
     free_old(session);
     session->matching = (struct listen_match){0};
-    enum status status = exchange_chain(session, &seconds);
+    enum status status = exchange_chain(session, &place);
     if (status != STATUS_OK) {
         listen_match_free(&session->matching);
         session->matching = old;
@@ -354,8 +382,7 @@ static enum status make_again(struct listen_session *session)
     session->matching.chain = &session->stream.chain;
     session->measured_at = 0;
     if (session->player)
-        player_seek(session->player,
-                    (uint64_t)llround(seconds * (double)session->stream.info.rate));
+        go_to(session, &place);
     return make_source(session);
 }
 
@@ -391,7 +418,7 @@ static enum status begin(struct listen_session *session)
     struct stream_session *stream = &session->stream;
     bool is_of_sounds = session->options->sound_count > 0;
     snprintf(stream->keys, sizeof stream->keys,
-             "1-9 %s  arrows seek  [ ] gain  m mute%s%s  q leave",
+             "1-9 %s  arrows seek  [ ] | loop  r restart  < > gain  m mute%s%s  q leave",
              is_of_sounds ? "sound" : "mask  space dry", live_controls_keys(&stream->controls),
              is_of_sounds ? "" : "  p picture");
     device_report_grants(&stream->info);
@@ -476,6 +503,46 @@ static bool seek_by_key(struct listen_session *session, int key)
     return false;
 }
 
+static const double LOOP_LEAST = 0.1; /* seconds */
+
+static void put_loop(const struct listen_session *session, char *text, size_t size)
+{
+    char from[32], to[32];
+    uint64_t ends[2];
+    player_loop_ends(session->player, &ends[0], &ends[1]);
+    put_time(from, sizeof from, ends[0], session->stream.info.rate);
+    put_time(to, sizeof to, ends[1], session->stream.info.rate);
+    snprintf(text, size, "%s to %s", from, to);
+}
+
+/* Handles the keys of the loop: [ and ] put its ends to the present place, | takes the whole
+ * region. Returns false for other keys. */
+static bool loop_by_key(struct listen_session *session, int key)
+{
+    struct view *view = session->stream.view;
+    if (key != '[' && key != ']' && key != '|')
+        return false;
+    if (!session->player) {
+        view_message(view, "a live input has no loop");
+        return true;
+    }
+    const struct region *region = player_region(session->player);
+    uint64_t from, to, at = player_position(session->player);
+    player_loop_ends(session->player, &from, &to);
+    from = key == '[' ? at : key == '|' ? region->from : from;
+    to = key == ']' ? at : key == '|' ? region->to : to;
+    if ((double)to < (double)from + LOOP_LEAST * (double)session->stream.info.rate) {
+        view_message(view, "a loop shorter than %.1f s is not played", LOOP_LEAST);
+        return true;
+    }
+    char text[80];
+    player_loop(session->player, from, to);
+    put_loop(session, text, sizeof text);
+    view_message(view, "the loop is %s", text);
+    listen_trial_log_loop(session, text);
+    return true;
+}
+
 /* Handles the keys for the dry sound: 0 chooses it; space chooses it or goes back. Returns false
  * for other keys, or if there are no choices. */
 static bool choose_dry_by_key(struct listen_session *session, int key)
@@ -500,8 +567,15 @@ static void handle_key(struct stream_session *stream, int key)
 {
     struct listen_session *session = (struct listen_session *)stream;
     if (stream->leaving || listen_trial_key(session, key) || seek_by_key(session, key) ||
-        choose_dry_by_key(session, key) || stream_session_key(stream, key))
+        loop_by_key(session, key) || choose_dry_by_key(session, key) ||
+        stream_session_key(stream, key))
         return;
+    if (key == 'r' && !stream->blind && session->player) {
+        session->restarts = !session->restarts;
+        view_message(stream->view, session->restarts ? "each switch restarts the loop"
+                                                     : "the sound goes on at switches");
+        return;
+    }
     /* letters of a ranking do not stand for fixed masks */
     if (key == 'p' && (session->options->blind > 0 || session->options->sound_count > 0))
         view_message(stream->view, "no plot %s",

@@ -46,7 +46,7 @@ struct listen_trial {
     bool coming;                  /* the selected sound is not heard yet */
     bool begins;                  /* a trial will begin when the live input has been measured */
     bool stopping;                /* the listener pressed q and must confirm */
-    char keys[80];                /* help line of a ranking */
+    char keys[100];               /* help line of a ranking */
     struct listen_outages before; /* counts at the start of the trial */
     json_t *outages; /* JSON of the interruptions of each trial, for the end of the log; or NULL */
     json_t *late_switches;    /* JSON of late switches, for the end of the log; or NULL. */
@@ -72,6 +72,7 @@ struct listen_session {
     struct listen_trial trial;
     char *picture; /* plot of the masks' responses, or NULL */
     size_t picture_width, picture_height;
+    bool restarts;    /* each switch goes to the start of the loop */
     bool input_ended; /* the keyboard input ended before the test was over */
 };
 
@@ -136,6 +137,9 @@ MUST_CHECK enum status listen_trial_finish(struct listen_session *session);
 /* Commits to the choices and settings, and opens the log. Errors: memory, writing; the log of a
  * continued test has other sounds, masks or settings. */
 MUST_CHECK enum status listen_trial_commit(struct listen_session *session);
+
+/* Logs the loop that the listener set; nothing without a test. */
+void listen_trial_log_loop(struct listen_session *session, const char *loop);
 
 /* Notes that a switch took `by` seconds longer. This is logged only at the end of the test, since
  * it depends on which mask X is. */

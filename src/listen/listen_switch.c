@@ -192,6 +192,11 @@ end:
 
 void listen_switch_to(struct listen_session *session, size_t choice)
 {
+    uint64_t from, to;
+    if (session->restarts && session->player) {
+        player_loop_ends(session->player, &from, &to);
+        player_seek(session->player, from);
+    }
     stream_session_ask(&session->stream, STREAM_SWITCH, &(struct stream_request){.choice = choice},
                        NULL);
 }

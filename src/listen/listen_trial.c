@@ -242,6 +242,13 @@ static void listen_trial_log_level(struct listen_session *session)
         json_pack("{s:o, s:b}", "gain_db", decibels(stream->gain_db), "muted", stream->muted));
 }
 
+void listen_trial_log_loop(struct listen_session *session, const char *loop)
+{
+    if (listen_trial_runs(session))
+        trial_remark(session->trial.test, stream_session_seconds(&session->stream), "loop",
+                     json_pack("{s:s}", "loop", loop));
+}
+
 static void keep(json_t **array, json_t *record)
 {
     if (!*array)
@@ -312,9 +319,10 @@ enum status listen_trial_open(struct listen_session *session)
                 : trial_ranking_create(listen_options_choices(options), options->blind, NULL,
                                        trial->log, &trial->test));
     }
-    snprintf(trial->keys, sizeof trial->keys,
-             "a-%c listen  1-5 rate  Enter confirm  q stop  arrows seek  [ ] gain  m mute",
-             (char)('a' + listen_options_choices(options) - 1));
+    snprintf(
+        trial->keys, sizeof trial->keys,
+        "a-%c listen  1-5 rate  Enter confirm  q stop  arrows seek  [ ] loop  < > gain  m mute",
+        (char)('a' + listen_options_choices(options) - 1));
     /* fail now rather than after the test */
     return options->log ? trial_log_try(options->log, options->play.force) : STATUS_OK;
 }

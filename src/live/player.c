@@ -23,12 +23,18 @@ struct player_slot {
     struct block block;
     uint64_t seek;
     uint64_t position; /* position of its first frame */
-    uint64_t to;       /* end of the region, as far as it is known when the slot is filled */
+    uint64_t from;     /* first frame of the loop */
+    uint64_t to;       /* end of the loop, as far as it is known when the slot is filled */
+};
+
+struct player_target {
+    uint64_t frame;
+    uint64_t from, to; /* the loop */
 };
 
 struct player {
     struct region *region;
-    uint64_t from, to; /* first frame of the region, and its end as it was opened */
+    uint64_t from, to; /* used by the control thread: the loop */
     size_t slot_count;
     size_t reserve; /* slots that are left empty for the next seek */
     struct player_slot *slots;
@@ -42,17 +48,19 @@ struct player {
     struct player_slot *slot; /* used by the step: slot that is played, or NULL */
     size_t played;            /* used by the step: frames of `slot` that were played */
 
-    uint64_t seek; /* used by the thread: number of the current seek */
-    uint64_t end;  /* used by the thread: end of the region, as far as it is known */
-    uint64_t next; /* used by the thread: next frame to read */
+    uint64_t seek;  /* used by the thread: number of the current seek */
+    uint64_t begin; /* used by the thread: first frame of the loop */
+    uint64_t end;   /* used by the thread: end of the loop, as far as it is known */
+    uint64_t known; /* used by the thread: end of the region, as far as it is known */
+    uint64_t next;  /* used by the thread: next frame to read */
 
     pthread_t thread;
     bool has_thread;
     pthread_mutex_t lock;
     pthread_cond_t wake, filled;
-    uint64_t target; /* under `lock`: frame of the requested seek */
-    bool hungry;     /* under `lock`: player_wait waits for `filled` */
-    bool leave;      /* under `lock` */
+    struct player_target target; /* under `lock`: the requested seek */
+    bool hungry;                 /* under `lock`: player_wait waits for `filled` */
+    bool leave;                  /* under `lock` */
 
     struct failure failure; /* written before `failed` is set */
     bool reported;          /* used by the control thread */
@@ -65,7 +73,7 @@ HALO_REALTIME static void report_position(struct player *player)
     const struct player_slot *slot = player->slot;
     uint64_t at = slot->position + player->played;
     if (at >= slot->to)
-        at = player->from + (at - player->from) % (slot->to - player->from);
+        at = slot->from + (at - slot->from) % (slot->to - slot->from);
     atomic_store_explicit(&player->position, at, memory_order_relaxed);
 }
 
@@ -153,7 +161,7 @@ static enum status read_some(struct player *player, float *const *planar, size_t
                              size_t *got)
 {
     if (player->next >= player->end) {
-        player->next = player->from;
+        player->next = player->begin;
         TRY(region_seek(player->region, player->next));
     }
     uint64_t left = player->end - player->next;
@@ -162,10 +170,10 @@ static enum status read_some(struct player *player, float *const *planar, size_t
     player->next += *got;
     if (*got == part)
         return STATUS_OK;
-    if (player->next == player->from)
+    if (player->next == player->begin)
         return fail(CAUSE_DAMAGED, "cannot play %s: it ends before frame %llu",
-                    player->region->name, (unsigned long long)player->from);
-    player->end = player->next; /* the sound is shorter than the region */
+                    player->region->name, (unsigned long long)player->begin);
+    player->end = player->known = player->next; /* the sound is shorter than the region */
     return STATUS_OK;
 }
 
@@ -174,7 +182,8 @@ static enum status fill_slot(struct player *player, struct player_slot *slot)
     size_t channels = player->region->format.channels, got = 0;
     float *at[channels];
     slot->seek = player->seek;
-    slot->position = player->next < player->end ? player->next : player->from;
+    slot->position = player->next < player->end ? player->next : player->begin;
+    slot->from = player->begin;
     for (size_t done = 0; done < PLAYER_SLOT; done += got) {
         for (size_t c = 0; c < channels; c++)
             at[c] = slot->block.data[c] + done;
@@ -200,17 +209,22 @@ static enum status fill(struct player *player, size_t most, size_t reserve)
 }
 
 /* Fills the reserved slots from the new position. The step still plays the other slots. */
-static enum status begin_seek(struct player *player, uint64_t seek, uint64_t target)
+static enum status begin_seek(struct player *player, uint64_t seek,
+                              const struct player_target *target)
 {
     player->seek = seek;
-    player->next = target < player->end ? target : player->end - 1;
+    player->begin = target->from;
+    player->end = target->to < player->known ? target->to : player->known;
+    if (player->begin >= player->end) /* the sound is shorter than the region */
+        player->begin = player->region->from;
+    player->next = target->frame < player->end ? target->frame : player->end - 1;
     TRY(region_seek(player->region, player->next));
     TRY(fill(player, player->reserve, 0));
     atomic_store_explicit(&player->current, seek, memory_order_release);
     return STATUS_OK;
 }
 
-static enum status work(struct player *player, uint64_t seek, uint64_t target)
+static enum status work(struct player *player, uint64_t seek, const struct player_target *target)
 {
     if (seek != player->seek)
         TRY(begin_seek(player, seek, target));
@@ -223,10 +237,11 @@ static void *read_ahead(void *argument)
     const struct log_keeper before = log_keep_failure(&player->failure);
     pthread_mutex_lock(&player->lock);
     while (!player->leave) {
-        uint64_t seek = atomic_load(&player->asked), target = player->target;
+        uint64_t seek = atomic_load(&player->asked);
+        const struct player_target target = player->target;
         player->hungry = false;
         pthread_mutex_unlock(&player->lock);
-        if (!atomic_load(&player->failed) && work(player, seek, target) != STATUS_OK)
+        if (!atomic_load(&player->failed) && work(player, seek, &target) != STATUS_OK)
             atomic_store(&player->failed, true);
         pthread_mutex_lock(&player->lock);
         pthread_cond_signal(&player->filled);
@@ -249,8 +264,9 @@ enum status player_open(struct region *region, double ahead, struct player **res
         return fail_memory("a player");
     }
     player->region = region;
-    player->from = player->target = region->from;
-    player->to = player->end = region->to;
+    player->from = player->begin = region->from;
+    player->to = player->end = player->known = region->to;
+    player->target = (struct player_target){region->from, region->from, region->to};
     atomic_init(&player->asked, 1);
     atomic_init(&player->position, region->from);
     pthread_mutex_init(&player->lock, NULL);
@@ -321,10 +337,25 @@ void player_seek(struct player *player, uint64_t frame)
     if (frame >= player->to)
         frame = player->to - 1;
     pthread_mutex_lock(&player->lock);
-    player->target = frame < player->from ? player->from : frame;
+    player->target = (struct player_target){frame < player->from ? player->from : frame,
+                                            player->from, player->to};
     atomic_fetch_add(&player->asked, 1);
     pthread_cond_signal(&player->wake);
     pthread_mutex_unlock(&player->lock);
+}
+
+void player_loop(struct player *player, uint64_t from, uint64_t to)
+{
+    uint64_t at = player_position(player);
+    player->from = from;
+    player->to = to;
+    player_seek(player, at < from || at >= to ? from : at);
+}
+
+void player_loop_ends(const struct player *player, uint64_t *from, uint64_t *to)
+{
+    *from = player->from;
+    *to = player->to;
 }
 
 uint64_t player_position(const struct player *player)

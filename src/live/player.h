@@ -31,8 +31,14 @@ void player_read(struct player *player, float *const *planar, size_t frames);
  * player_read is deterministic. Errors: reading failed. */
 MUST_CHECK enum status player_wait(struct player *player, size_t frames);
 
-/* Continue at `frame`, or at the nearest frame of the region. */
+/* Continue at `frame`, or at the nearest frame of the loop. */
 void player_seek(struct player *player, uint64_t frame);
+
+/* Repeat the frames from `from` to before `to`, which lie in the region; from < to. Continues as
+ * after a seek, at the present frame or at `from` if that lies outside. At first the loop is the
+ * whole region. */
+void player_loop(struct player *player, uint64_t from, uint64_t to);
+void player_loop_ends(const struct player *player, uint64_t *from, uint64_t *to);
 
 uint64_t player_position(const struct player *player); /* frame that is played next */
 uint64_t player_missed(const struct player *player);   /* frames replaced by silence */

@@ -487,7 +487,7 @@ START_TEST(the_log_says_what_was_compared)
     prepare();
     pid_t process =
         start("noise.wav %s --gain -2 " PLAYED "--plain --abx 1 --log log.json", choices);
-    live_rig_keys("[");
+    live_rig_keys("<");
     judge(1, 1, 'B');
     finish_well(process);
     json_t *root = json_load_file(command_path("log.json"), 0, NULL);
@@ -529,6 +529,43 @@ START_TEST(the_log_says_what_was_compared)
 END_TEST
 
 /* The sound keeps its pitch, with the mask that was chosen. */
+/* Keys set the ends of the loop, also in a test, whose log has them. */
+START_TEST(keys_set_the_loop)
+{
+    prepare();
+    command_done("\"$HALO\" render noise.wav long.wav --mask bright.txt --tail 20s");
+    pid_t process = start(
+        "long.wav %s --abx 1 " PLAYED "--json --meter-interval 0.02 --log log.json", choices);
+    live_rig_wait("long.wav 0:01.");
+    live_rig_keys("[");
+    live_rig_wait("the loop is 0:0");
+    live_rig_keys("]");
+    live_rig_wait("a loop shorter than 0.1 s is not played");
+    live_rig_wait("long.wav 0:02.");
+    live_rig_keys("]");
+    live_rig_wait("0:20.5, loop 0:0"); /* the sound's end, then the loop's ends */
+    live_rig_keys("|");
+    live_rig_wait("the loop is 0:00.0 to 0:20.5");
+    judge(1, 1, 'B');
+    finish_well(process);
+    command_done("grep -c '\"event\": \"loop\"' log.json | grep -x 3");
+    command_done("\"$HALO\" listen --verify log.json");
+    /* Free comparison can restart at each switch. */
+    process = start("long.wav %s " PLAYED "--json --meter-interval 0.02", choices);
+    live_rig_wait("long.wav 0:03.");
+    live_rig_keys("r");
+    live_rig_wait("each switch restarts the loop");
+    live_rig_keys("2");
+    live_rig_wait("long.wav 0:00.");
+    live_rig_keys("rq");
+    command_expect(finish_well(process).out, "the sound goes on at switches");
+    process = start("--live-input %s --device null:in=noise.wav,pace=2 --json", choices);
+    live_rig_keys("[q");
+    command_expect(finish_well(process).out, "a live input has no loop");
+    put_away();
+}
+END_TEST
+
 /* A test of two sounds: its log has the digest of both, and goes on with the same ones alone. */
 START_TEST(two_sounds_are_tested)
 {
@@ -816,6 +853,7 @@ int main(void)
                                   a_killed_test_goes_on,
                                   a_lost_log_gives_no_result,
                                   the_log_says_what_was_compared,
+                                  keys_set_the_loop,
                                   two_sounds_are_tested,
                                   a_ranking_rates_the_playing_mask,
                                   a_loop_is_equally_loud,

@@ -44,13 +44,14 @@ static void refused(const char *name, struct region_settings settings, enum stat
     ck_assert_msg(strstr(text, expected) != NULL, "%s", text);
 }
 
-/* Read some frames and compare them with the sound's from `at` on, wrapping in the region.
+/* Read some frames and compare them with the sound's from `at` on, wrapping in the loop.
  * Returns the next frame. */
 static uint64_t expect(struct player *player, const struct block *sound, uint64_t at, size_t frames)
 {
     static float samples[CHANNELS_MOST][MOST];
     float *rows[CHANNELS_MOST] = {samples[0], samples[1], samples[2]};
-    const struct region *region = player_region(player);
+    uint64_t from, to;
+    player_loop_ends(player, &from, &to);
     ck_assert_int_eq(player_wait(player, frames), STATUS_OK);
     ck_assert_uint_eq(player_position(player), at);
     player_read(player, rows, frames);
@@ -59,8 +60,8 @@ static uint64_t expect(struct player *player, const struct block *sound, uint64_
             if (samples[c][i] != sound->data[c][at])
                 ck_abort_msg("frame %llu of channel %zu is %g, not %g", (unsigned long long)at, c,
                              samples[c][i], sound->data[c][at]);
-        if (++at == region->to)
-            at = region->from;
+        if (++at == to)
+            at = from;
     }
     return at;
 }
@@ -130,6 +131,39 @@ END_TEST
 
 /* As a device calls: the sound continues from the old place, then from the new one, with nothing
  * else in between. */
+START_TEST(loops_in_the_region_are_exact)
+{
+    static const struct {
+        double seconds;
+        uint64_t from, to; /* of the sound */
+    } loops[] = {
+        {12, 48000, 96000}, {12, 95999, 96000},
+        {12, 0, 12 * RATE}, {12, 12 * RATE - 700, 12 * RATE},
+        {1, 0, 511},        {1, 100, 4900},
+        {1, 40000, RATE},
+    };
+    command_clean();
+    for (size_t l = 0, before = 0; l < sizeof loops / sizeof *loops; l++) {
+        size_t frames = (size_t)(loops[l].seconds * RATE);
+        struct sound sound =
+            sound_noise("noise.wav", 9, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 2, frames);
+        struct player *player = play("noise.wav", (struct region_settings){.to = 0});
+        uint64_t at = expect(player, &sound.block, 0, 1000 + before++);
+        player_loop(player, loops[l].from, loops[l].to);
+        if (at < loops[l].from || at >= loops[l].to)
+            at = loops[l].from;
+        for (size_t i = 0; i < 3 * ODD_SIZES; i++)
+            at = expect(player, &sound.block, at, odd_sizes[i % ODD_SIZES]);
+        player_seek(player, 3); /* the nearest frame of the loop */
+        at = expect(player, &sound.block, loops[l].from > 3 ? loops[l].from : 3, 2000);
+        player_loop(player, 0, frames);
+        (void)expect(player, &sound.block, at, 4000);
+        player_close(player);
+        sound_free(&sound);
+    }
+}
+END_TEST
+
 START_TEST(a_seek_leaves_no_hole)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
@@ -366,7 +400,7 @@ START_TEST(unplayable_files_are_refused)
 }
 END_TEST
 
-SUITE_MAIN("player", loops_are_exact, seeks_are_exact, a_seek_leaves_no_hole,
-           missing_sound_is_silence, another_rate_is_the_same_sound,
+SUITE_MAIN("player", loops_are_exact, loops_in_the_region_are_exact, seeks_are_exact,
+           a_seek_leaves_no_hole, missing_sound_is_silence, another_rate_is_the_same_sound,
            another_rate_is_the_same_after_a_seek, a_pipe_is_kept, truncated_files_end_early,
            files_truncated_while_playing, unplayable_files_are_refused)

@@ -447,9 +447,10 @@ void stream_session_set_mute(struct stream_session *session, bool muted)
 
 bool stream_session_key(struct stream_session *session, int key)
 {
-    if (key == '[' || key == ']')
+    bool louder = key == ']' || key == '>';
+    if (louder || key == '[' || key == '<') /* in halo listen, [ and ] set the loop */
         stream_session_set_gain(session,
-                                session->gain_db + (key == ']' ? GAIN_STEP_DB : -GAIN_STEP_DB));
+                                session->gain_db + (louder ? GAIN_STEP_DB : -GAIN_STEP_DB));
     else if (key == 'm')
         stream_session_set_mute(session, !session->muted);
     else if (key == 'q')
