@@ -45,8 +45,7 @@ HALO_REALTIME static inline struct clap_effect *clap_effect_of(const struct clap
 
 /* ---- parameters ---- */
 
-/* The parameters are the controls of the effect, with the numbers of enum effect_control. Only
- * "enabled" is replaced by the bypass that hosts know. */
+/* Parameters are the effect's controls, by the same numbers. Hosts' bypass replaces "enabled". */
 
 enum {
     SOUND = CLAP_PARAM_IS_AUTOMATABLE,
@@ -231,8 +230,7 @@ static bool parse_param(struct saved_state *state, const char *name, double valu
     return false;
 }
 
-/* Parses a line. After the line "mask", it takes the path of the mask. Returns the text after it;
- * NULL: the line is damaged. */
+/* Parses a line; after the line "mask", also the path. Returns the rest; NULL: damaged text. */
 static char *parse_line(struct saved_state *state, char *line)
 {
     char *end = strchr(line, '\n'), *blank = strchr(line, ' ');
@@ -295,8 +293,7 @@ static void log_line(void *handle, bool is_error, const char *line)
         clap->log->log(clap->host, is_error ? CLAP_LOG_ERROR : CLAP_LOG_INFO, line);
 }
 
-/* Loads a mask, with the present parameters. Returns false if it fails; then clap->cause says
- * why. */
+/* Loads a mask, with the present parameters. Returns false if it fails; clap->cause says why. */
 static bool clap_effect_load(struct clap_effect *clap, const char *file,
                              enum effect_loading loading)
 {
@@ -310,8 +307,7 @@ static bool clap_effect_load(struct clap_effect *clap, const char *file,
     memcpy(mask.file, file, length);
     bool loaded = effect_load(clap->effect, &mask, loading, !clap->active);
     if (clap->active)
-        /* wakes the host, which may have stopped processing */
-        clap->host->request_process(clap->host);
+        clap->host->request_process(clap->host); /* the host may have stopped processing */
     return loaded;
 }
 
@@ -343,8 +339,7 @@ static bool save(const struct clap_plugin *plugin, const struct clap_ostream *st
 
 /* ---- loading ---- */
 
-/* Reads the whole stream as text. Returns false if that fails, or the text is too long or contains
- * a NUL. */
+/* Reads the whole stream as text. Returns false if it fails, is too long or contains a NUL. */
 static bool read_all(const struct clap_istream *stream, char text[SAVED_STATE_MOST])
 {
     size_t size = 0;
@@ -387,8 +382,7 @@ static const struct clap_plugin_state clap_effect_state = {.save = save, .load =
 
 /* ---- a mask as a preset ---- */
 
-/* Loads the mask of a preset. Its path is made absolute, since a session can be opened from any
- * folder. `error`: an errno, or 0. */
+/* Loads the mask of a preset. Makes its path absolute, for sessions. `error`: an errno, or 0. */
 static bool choose(struct clap_effect *clap, uint32_t kind, const char *location, int *error)
 {
     if (kind != CLAP_PRESET_DISCOVERY_LOCATION_FILE || !location) {
@@ -450,8 +444,7 @@ HALO_REALTIME static void run_piece(struct clap_effect *clap, const struct clap_
     effect_run(clap->effect, in, out, end - at);
 }
 
-/* Applies the events up to frame `at`, beginning with number `*next`. Returns the frame of the next
- * event, at most `most`. */
+/* Applies events from `*next` on, up to frame `at`. Returns the next one's frame, or `most`. */
 HALO_REALTIME static uint32_t take_events(struct clap_effect *clap,
                                           const struct clap_input_events *events, uint32_t *next,
                                           uint32_t at, uint32_t most)
@@ -558,8 +551,7 @@ static bool change_rate(struct clap_effect *clap, uint32_t rate)
     return true;
 }
 
-/* Activates the plugin. From the first frame on, it uses the present parameters and the mask that
- * was requested last. */
+/* Activates. The first frame has the present parameters and the mask that was requested last. */
 static bool activate(const struct clap_plugin *plugin, double rate, uint32_t least, uint32_t most)
 {
     struct clap_effect *clap = clap_effect_of(plugin);

@@ -9,9 +9,8 @@
 
 /* ---- presets: the masks ---- */
 
-/* The masks that are installed with halo, for a host's list of presets. Each mask file is a preset
- * of the plugins whose channels it fits. Threads: any for the factory; one at a time for a
- * provider. */
+/* The masks installed with halo, as presets of the plugins whose channels they fit. Threads: any
+ * for the factory; one at a time for a provider. */
 
 enum { PRESET_RATE = 48000 }; /* rate at which a mask is tried, in Hz */
 

@@ -70,8 +70,7 @@ HALO_REALTIME static bool is_text(const struct instance *instance, const LV2_Ato
            (atom->type == instance->urids.atom_path || atom->type == instance->urids.atom_string);
 }
 
-/* Requests the mask of a path. A path that is too long is ignored; the host then gets the present
- * path. */
+/* Requests a mask by path. A path that is too long is ignored; the host gets the present path. */
 HALO_REALTIME static void set_path(struct instance *instance, const LV2_Atom *value)
 {
     const char *path = LV2_ATOM_BODY_CONST(value);
@@ -385,8 +384,7 @@ static void load_bundle_mask(struct instance *instance, const char *bundle)
     struct effect_mask mask = {.trim = 0};
     int length = snprintf(mask.file, sizeof mask.file, "%s/" HALO_LV2_BUNDLE_MASK, bundle);
     if (length > 0 && (size_t)length < sizeof mask.file && access(mask.file, R_OK) == 0)
-        /* a failure is in the log */
-        (void)effect_load(instance->effect, &mask, EFFECT_RESTORE, true);
+        (void)effect_load(instance->effect, &mask, EFFECT_RESTORE, true); /* logs failures */
 }
 
 static enum status create_effect(struct instance *instance, double rate)

@@ -110,8 +110,7 @@ static void run_job(const struct buffer_run *run, const struct halo_job *job)
 
 /* Sounds that one convolver processes one after the other, or several convolvers at once. */
 struct buffer_batch {
-    /* a copy of the caller's mask, with prepared forms of its own (mask_share.h) */
-    struct mask mask;
+    struct mask mask; /* copy of the caller's mask, with its own prepared forms (mask_share.h) */
     const struct halo_job *jobs;
     size_t count;
     struct buffer_run *runs;

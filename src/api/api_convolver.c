@@ -45,8 +45,7 @@ struct halo_convolver {
     size_t slot; /* index of the current head */
     bool begun;  /* the crossfade to the new head has begun */
 
-    /* The control thread uses these while `switching` is false, the processing thread while it is
-     * true. */
+    /* Used by the control thread while `switching` is false, else by the processing thread. */
     struct convolver_switch change;
     uint64_t number; /* number of the filter's switch that belongs to `change` */
     _Atomic bool switching;
@@ -89,8 +88,7 @@ HALO_REALTIME static void end_switch(struct halo_convolver *convolver)
     atomic_store(&convolver->switching, false);
 }
 
-/* Writes both heads with their weights, for `frames` frames, to part_rows. The filter crossfades by
- * itself; its output is added. */
+/* Writes both heads, weighted, to part_rows. The filter crossfades itself; its output is added. */
 HALO_REALTIME static void write_both(const struct halo_convolver *convolver, size_t frames)
 {
     float *const *out = convolver->part_rows;
@@ -248,8 +246,7 @@ static enum status make_rows(struct halo_convolver *convolver)
     return block_init(&convolver->coming, outputs, convolver->block, "a convolver");
 }
 
-/* Graph mode, as in the plugins (processor.c). Blocks longer than GPU_LIVE_BLOCK_MOST are not
- * streams, and use the automatic mode. */
+/* Graph mode as in the plugins, or automatic for blocks above GPU_LIVE_BLOCK_MOST (no streams). */
 static enum gpu_mode gpu_mode(const struct halo_convolver *convolver)
 {
     bool is_stream = convolver->on_gpu && convolver->block <= GPU_LIVE_BLOCK_MOST;
@@ -293,8 +290,7 @@ static enum status fill(struct halo_convolver *convolver,
     convolver->block = options->block ? options->block : SPLIT_BLOCK;
     convolver->on_gpu = options->backend && strcmp(options->backend, "cuda") == 0;
     if (convolver->on_gpu && convolver->taps <= convolver->split)
-        /* so that the GPU has a part, even if masks are short */
-        convolver->taps = convolver->split + 1;
+        convolver->taps = convolver->split + 1; /* a part for the GPU, even if masks are short */
     TRY(workers_create(options->threads ? options->threads : 1, &convolver->workers));
     TRY(make_rows(convolver));
     if (convolver->split)
@@ -390,8 +386,7 @@ static enum status prepare(struct halo_convolver *convolver, const struct mask *
     return status;
 }
 
-/* Requests a switch. `change` is set first: the step may see the filter's switch as soon as it is
- * requested, and then needs the head. */
+/* Requests a switch. Sets `change` first: the step needs its head once the filter switches. */
 static enum status ask_for(struct halo_convolver *convolver, const struct convolver_switch *change)
 {
     struct convolver_switch tail = *change;

@@ -222,8 +222,7 @@ static bool has_channels(const json_t *channels, const json_t *wanted)
     return true;
 }
 
-/* The channels of the source that the cut has, in the order in which lhotse loads them. NULL:
- * memory. */
+/* The channels of the source that the cut has, in the order of lhotse. NULL: memory. */
 static json_t *channels_of(const json_t *source, const json_t *cut)
 {
     const json_t *all = json_object_get(source, "channels"), *wanted;
@@ -263,8 +262,7 @@ static char *numbers_of(const json_t *source, const json_t *channels)
 
 /* ---- lhotse's cuts: a cut as a job ---- */
 
-/* The source that has all channels of the cut. A recording with several microphones may have a file
- * for each. */
+/* The source with all channels of the cut. A recording's microphones may have a file each. */
 static json_t *source_of(const json_t *cut)
 {
     size_t i;
@@ -374,8 +372,7 @@ static enum status lhotse_cut_read(const char *line, json_t **job)
 
 /* ---- lhotse's cuts: a cut of an output ---- */
 
-/* Set the ids of the output's channels: the ids of the cut's channels if there are as many, else 0,
- * 1, ... */
+/* Set the ids of the output's channels: the cut's ids if there are as many, else 0, 1, ... */
 static void set_channels(json_t *cut, json_t *source, size_t count)
 {
     json_t *recording = json_object_get(cut, "recording"), *supervision;
@@ -473,8 +470,7 @@ static enum status kaldi_to_job(const struct batch_options *options, const char 
     return print_job(object, job);
 }
 
-/* The name STEM-OFFSET-DURATION.EXT for a part of a recording, which may have several. NULL:
- * memory. */
+/* The name STEM-OFFSET-DURATION.EXT of a part, since a recording may have several. NULL: memory. */
 static json_t *part_name(const char *path, double offset, double duration)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -482,8 +478,7 @@ static json_t *part_name(const char *path, double offset, double duration)
     return json_sprintf("%.*s-%.3f-%.3f%s", (int)(end - name), name, offset, duration, end);
 }
 
-/* Convert a line to a job, as NeMo loads it: from "offset", else from the start, for "duration",
- * else to the end. */
+/* Convert a line to a job. Without "offset" from the start, without "duration" to the end. */
 static enum status nemo_to_job(const struct batch_options *options, const char *line, char **job)
 {
     json_t *root = json_loads(line, 0, NULL), *object = NULL;

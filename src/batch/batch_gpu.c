@@ -46,8 +46,7 @@ struct looked_at {
     struct backend_set *set;
 };
 
-/* Add the cost of a job's sound and masks to the estimate. False: the job's files cannot be read.
- */
+/* Add the cost of a job's sound and masks. False: the job's files cannot be read. */
 static bool look_at(struct batch_job *job, void *context)
 {
     const struct looked_at *at = context;
@@ -90,8 +89,7 @@ static bool look_at(struct batch_job *job, void *context)
     return is_known;
 }
 
-/* Visit up to `most` jobs, spread over the list. Errors are ignored: the job reports them when it
- * runs. */
+/* Visit up to `most` jobs, spread over the list. Errors are ignored: the job will report them. */
 static size_t visit_some(const struct batch_options *options, const struct batch_list *list,
                          size_t most, bool (*visit)(struct batch_job *job, void *context),
                          void *context)

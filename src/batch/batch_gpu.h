@@ -17,15 +17,13 @@ MUST_CHECK enum status batch_gpu_choose(const struct batch_options *options,
                                         const struct batch_list *list, struct mask_cache *masks,
                                         struct gather **gather);
 
-/* The number of threads that keeps the GPUs busy while some threads wait. `threads`: the number
- * that the user requested; 0: none. */
+/* Number of threads that keeps the GPUs busy, unless the user requested `threads` (not 0). */
 size_t batch_gpu_threads(size_t threads);
 
 /* Let one job use the GPUs, or the CPU if `gather` is NULL or its options need the CPU. */
 void batch_gpu_settle(const struct gather *gather, struct render_options *options);
 
-/* A new array with a row for each device; NULL: no devices. Prints a message about devices that
- * were lost. */
+/* A new array with a row for each device; NULL: no devices. Prints a note about lost devices. */
 json_t *batch_gpu_report(struct gather *gather);
 
 #endif

@@ -29,8 +29,7 @@ static const char *skip(const char *at, char wanted)
     return at && *at == wanted ? at + 1 : NULL;
 }
 
-/* Skip a text, from after its opening quote to after its closing quote, which has an even number of
- * backslashes before it. */
+/* Skip a text, from after its opening quote to after the first quote that is not escaped. */
 static const char *skip_text(const char *text)
 {
     for (const char *quote = text; (quote = strchr(quote, '"')); quote++) {
@@ -76,8 +75,7 @@ static bool is_plain(const struct job_text *text)
     return text->length > 0 && !odd;
 }
 
-/* Whether output_within() would leave a path as it is: it has no empty part, and no part that
- * begins with a dot. */
+/* Whether output_within() would keep a path: no part is empty or begins with a dot. */
 static bool is_tidy(const struct job_text *path)
 {
     char before = '/';
@@ -328,8 +326,7 @@ bool batch_job_has_stages(const json_t *root)
 
 /* ---- digest of a job ---- */
 
-/* Print the options that decide about metadata and whether there is an output. Includes the state
- * of a file of tags. */
+/* Print the options about layout, metadata, precision and proof, and the state of a tag file. */
 static void print_conditions(const struct render_options *options, FILE *text)
 {
     const char *metadata = options->metadata;
@@ -398,8 +395,7 @@ static enum status make_digest(struct batch_job *job)
 
 /* ---- input of a job ---- */
 
-/* Refuse pipes as inputs: a job may be repeated, or done by another run, and would wait for the
- * pipe without end. */
+/* Refuse pipes as inputs: a second try or another run would wait for the pipe without end. */
 static enum status check_input(const char *input)
 {
     if (strcmp(input, "-") == 0)
@@ -426,8 +422,7 @@ static enum status check_seed(const struct batch_options *defaults, struct batch
     return STATUS_OK;
 }
 
-/* The mask of a job. It depends only on the job's id and its seed, or the seed of the batch, not on
- * other jobs. */
+/* The mask of a job. It depends on the job's id and the seed, not on other jobs. */
 static const char *choose_mask(const struct batch_options *defaults, const struct batch_job *job)
 {
     char text[32];

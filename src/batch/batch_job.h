@@ -5,8 +5,7 @@
  * All other members are options of halo render: a text, a number, true, or a list of these. Stages
  * are in the order of the members, or in "stages": [{"mask": "r7.wav"}, {"gain": -3}]. They replace
  * the stages of the command line. Paths of inputs and masks are relative to the working folder,
- * paths of outputs to --out-dir. Threads: any.
- */
+ * paths of outputs to --out-dir. Threads: any. */
 #ifndef HALO_BATCH_JOB_H
 #define HALO_BATCH_JOB_H
 
@@ -36,8 +35,7 @@ struct batch_job {
 MUST_CHECK enum status batch_job_identify(const struct batch_options *defaults, const char *line,
                                           struct batch_job *job);
 
-/* Set the options and the digest of an identified job. Errors (usage): wrong options; the input is
- * missing. */
+/* Set options and digest of an identified job. Errors (usage): wrong options; no such input. */
 MUST_CHECK enum status batch_job_prepare(const struct batch_options *defaults,
                                          struct batch_job *job);
 void batch_job_free(struct batch_job *job);
@@ -50,16 +48,14 @@ bool batch_is_journal(const char *path);
 
 uint64_t batch_id_sum(const char *id);
 
-/* Replace {id} in a pattern (output_names.h) by the id of a job. The caller frees the result. NULL:
- * memory. */
+/* Replace {id} in a pattern (output_names.h) by a job's id. The caller frees it. NULL: memory. */
 char *batch_name_pattern(const char *pattern, const char *id);
 
 /* ---- id, input and output of a line, found without parsing all of the line ---- */
 
-/* This is fast, since a shard also reads the lines of all other shards. Only ordinary lines are
- * accepted: an object with "id", "in" and "out" once each, ASCII texts without escapes, "out" a
- * tidy path. A JSON parser finds the same three texts in such a line, or a fault in the rest of the
- * line, which this scan does not check. */
+/* This is fast, since a shard also reads the lines of all others. It accepts only ordinary lines:
+ * an object with "id", "in" and "out" once each, ASCII texts without escapes, "out" a tidy path. A
+ * JSON parser finds the same texts, or a fault in the rest of the line, which is not checked. */
 
 /* A text within the line, not ended by a 0. */
 struct job_text {
@@ -74,7 +70,7 @@ struct job_line {
 /* Find the texts in a line. False: the line must be parsed as JSON. */
 bool job_line_scan(const char *line, struct job_line *job);
 
-/* Find "id" and "out" in a line of a journal (batch_journal.h). False as above. */
+/* Find "id" and "out" in a line of a journal. False: the line must be parsed as JSON. */
 bool job_line_scan_done(const char *line, struct job_line *job);
 
 #endif

@@ -171,8 +171,7 @@ static off_t *seen_of(struct batch_journal *journal, const char *name)
     return &larger[journal->other_count++].seen;
 }
 
-/* Read all files of a folder. With a journal, only bytes that it has not read yet. Returns 0 or an
- * errno. */
+/* Read all files of a folder; with a journal, only bytes not read before. Returns 0 or an errno. */
 static int read_folder(const char *place, struct batch_journal *journal,
                        const struct line_reader *reader)
 {
@@ -218,8 +217,7 @@ void batch_journal_refresh(struct batch_journal *journal)
     pthread_mutex_unlock(&journal->lock);
 }
 
-/* Read lines that other runs have added about jobs of this run. The lock is held. Returns 0 or an
- * errno. */
+/* Read what other runs added about this run's jobs. The lock is held. Returns 0 or an errno. */
 static int read_others(struct batch_journal *journal)
 {
     const struct line_reader reader = {learn_into, journal, journal->shard, journal->outputs};
@@ -312,9 +310,8 @@ void batch_journal_close(struct batch_journal *journal)
 
 /* ---- states of jobs ---- */
 
-/* Any output that the journal knows counts, not only the last: a killed run may have left an
- * earlier one. An unknown output may be from a run of other shards that began later, so their new
- * lines are read. */
+/* Any output in the journal counts: a killed run may have left an earlier one. For an unknown
+ * output, reads new lines of other shards, since a later run may have other shards. */
 enum batch_state batch_journal_state(struct batch_journal *journal, const struct batch_job *job)
 {
     struct stat about;
@@ -374,8 +371,7 @@ void batch_journal_sweep(struct batch_journal *journal, const char *folder)
 
 /* ---- writing ---- */
 
-/* If the own line directly follows the bytes read, no other run has written since, and the line
- * need not be read. */
+/* If the own line directly follows the bytes read, nothing else was written: skip the line. */
 static void skip_own(struct batch_journal *journal, off_t length)
 {
     off_t end = lseek(journal->file, 0, SEEK_CUR);
@@ -383,8 +379,7 @@ static void skip_own(struct batch_journal *journal, off_t length)
         journal->seen = end;
 }
 
-/* Write a line in one call, so that lines of two runs do not mix. Releases the line. The lock is
- * held. Returns 0 or an errno. */
+/* Write a line in one call, so lines do not mix. Releases it. Lock held. Returns 0 or an errno. */
 static int write_line(struct batch_journal *journal, json_t *line)
 {
     char *text = json_line(line, JSON_COMPACT), *ended = NULL;
@@ -402,8 +397,7 @@ static int write_line(struct batch_journal *journal, json_t *line)
     return error;
 }
 
-/* Wait until line number `mine` is synced. One thread syncs for all that have written meanwhile.
- * The lock is held. Returns 0 or an errno. */
+/* Wait until line `mine` is synced; one thread syncs for all. Lock held. Returns 0 or an errno. */
 static int sync_until(struct batch_journal *journal, uint64_t mine)
 {
     while (journal->synced < mine && !journal->sync_error) {

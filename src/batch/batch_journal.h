@@ -11,8 +11,7 @@
  * Lines are only appended. A run reads the lines of all shards at its start. When it begins a job,
  * it reads new lines that other runs of its shard have added. When it finds an output that it does
  * not know, it reads new lines of other shards. Incomplete lines are ignored.
- * Threads: any, after batch_journal_open.
- */
+ * Threads: any, after batch_journal_open. */
 #ifndef HALO_BATCH_JOURNAL_H
 #define HALO_BATCH_JOURNAL_H
 
@@ -46,8 +45,7 @@ void batch_journal_release(struct batch_journal *journal, const char *digest);
 /* Read lines that other runs of this shard have added. */
 void batch_journal_refresh(struct batch_journal *journal);
 
-/* Record that the output of a job is complete, and sync the line to disk. The caller then gives the
- * output its name. Errors: writing. */
+/* Record and sync that a job's output is complete. It gets its name afterwards. Errors: writing. */
 MUST_CHECK enum status batch_journal_add(struct batch_journal *journal, const struct batch_job *job,
                                          const struct stat *about);
 
@@ -55,19 +53,16 @@ MUST_CHECK enum status batch_journal_add(struct batch_journal *journal, const st
  * output is appended again, so that halo batch status counts the job as done. */
 void batch_journal_confirm(struct batch_journal *journal, const struct batch_job *job);
 
-/* Append a line that is about no output, such as the beginning of a run or a failure. Releases
- * `line`. Not synced. */
+/* Append a line that is about no output, such as a failure. Releases `line`. Not synced. */
 void batch_journal_note(struct batch_journal *journal, json_t *line);
 
 /* Remove unfinished files that killed runs left in a folder. */
 void batch_journal_sweep(struct batch_journal *journal, const char *folder);
 
-/* Parse a line of a journal; for batch_status.c and tests. NULL: the line is invalid or incomplete.
- */
+/* Parse a line of a journal. NULL: the line is invalid or incomplete. */
 json_t *batch_journal_parse(const char *line, size_t length);
 
-/* Call `found` for each complete line of all journals in a folder, file by file. Errors: reading;
- * there are no journals. */
+/* Call `found` for each complete line of a folder's journals. Errors: reading; no journals. */
 MUST_CHECK enum status batch_journal_read_all(const char *folder,
                                               void (*found)(void *context, const json_t *line),
                                               void *context);

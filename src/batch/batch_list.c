@@ -211,8 +211,7 @@ struct batch_clash {
     size_t one, other; /* 0: there are none */
 };
 
-/* Names of all jobs, to find duplicates. Files are identified by the number of their folder and
- * their name in it. */
+/* Names of all jobs, to find duplicates. Files: by the number of the folder and the name in it. */
 struct batch_names {
     struct job_reader reader; /* adds the files that stages read */
     size_t place;             /* place of the job with the stages; ALL_JOBS: stages of all jobs */
@@ -235,7 +234,7 @@ static uint64_t text_sum(const struct job_text *text)
     return cache_file_sum(CACHE_FILE_SUM, text->text, text->length);
 }
 
-/* A sum of a path that does not exist. Equal only for paths written in the same way. */
+/* A sum of a path that does not exist. Two sums are equal only if the paths are written alike. */
 static uint64_t add_missing(uint64_t sum, const char *path)
 {
     while (*path) {
@@ -248,8 +247,7 @@ static uint64_t add_missing(uint64_t sum, const char *path)
     return sum;
 }
 
-/* A sum of a folder. Parts that do not exist yet, which a job will create, are added as text.
- * Changes `path`. */
+/* A sum of a folder; parts that a job will create are added as text. Changes `path`. */
 static uint64_t sum_of_folder(char *path)
 {
     struct stat about;

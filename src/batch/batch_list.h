@@ -39,9 +39,8 @@ MUST_CHECK enum status job_reads_find_in(const struct stage_list *stages,
 enum batch_result { BATCH_LEFT, BATCH_MADE, BATCH_KEPT, BATCH_FAILED };
 
 struct batch_entry {
-    char *line; /* the job as a line of JSON */
-    /* line of the input's manifest, to write the outputs' manifest; NULL: from a list of jobs */
-    char *original;
+    char *line;       /* the job as a line of JSON */
+    char *original;   /* line of the inputs' manifest, for the outputs'; NULL: a list of jobs */
     const char *flaw; /* why the job cannot be done; NULL: no reason known */
     enum batch_result result;
     uint64_t frames; /* length of the output; 0: unknown */
@@ -58,26 +57,22 @@ struct batch_list {
     struct sum_set outputs; /* batch_id_sum() of the names of their outputs */
 };
 
-/* Load the list, and options->masks. Errors: reading; a line that is no job; two jobs with one id
- * or output; an output that leads out of the folder, is an input, or is read by stages of any job
- * (usage). */
+/* Load the list, and options->masks. Errors: reading; (usage) a line that is no job, a repeated id
+ * or output, an output that leads out of the folder, is an input, or is read by stages. */
 MUST_CHECK enum status batch_list_load(struct batch_options *options,
                                        const struct batch_shard *shard, struct batch_list *list);
 void batch_list_free(struct batch_list *list);
 
 /* Convert a line of a manifest to a job. *job NULL: the line has none, such as an empty line.
- * Errors (usage): the line is not of this kind of manifest, or asks for something that halo does
- * not do. */
+ * Errors (usage): the line is not of this kind, or asks for something that halo does not do. */
 MUST_CHECK enum status batch_line_to_job(const struct batch_options *options, const char *line,
                                          char **job);
 
-/* Load the recordings of a wav.scp. Errors: reading it, a line without a path, an id that occurs
- * twice (usage). */
+/* Load the recordings of a wav.scp. Errors: reading; a line without path, a repeated id (usage). */
 MUST_CHECK enum status kaldi_recordings_load(const char *scp, struct kaldi_recordings **recordings);
 void kaldi_recordings_destroy(struct kaldi_recordings *recordings);
 
-/* Write a manifest of this shard's outputs into DIR, of the same kind as the inputs' manifest.
- * Errors: writing. */
+/* Write a manifest of this shard's outputs into DIR, of the inputs' kind. Errors: writing. */
 MUST_CHECK enum status batch_manifest_write(const struct batch_options *options,
                                             const struct batch_shard *shard,
                                             const struct batch_list *list);

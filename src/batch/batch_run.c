@@ -195,10 +195,9 @@ struct batch {
     struct progress_of_many progress;
     pthread_mutex_t alone_lock; /* held while a job with a one_at_a_time stage runs */
     size_t threads;
-    bool sharing; /* long jobs are running: all threads share each */
-    bool waiting; /* waiting for jobs of another run */
-    /* status of an early end, such as a full disk or no journal; STATUS_OK: none */
-    _Atomic(enum status) ended;
+    bool sharing;               /* long jobs are running: all threads share each */
+    bool waiting;               /* waiting for jobs of another run */
+    _Atomic(enum status) ended; /* why it ended early (full disk, no journal); STATUS_OK: not */
 };
 
 /* A job that runs on a thread. */
@@ -288,7 +287,7 @@ static enum status begin_command(struct batch_work *work)
     return STATUS_OK;
 }
 
-/* Whether the input is the report, under another name than check_report() found. */
+/* Whether the input is the report's file, perhaps under another name. */
 static bool is_report(const struct batch *batch, const char *input)
 {
     const char *report = batch->options->report;
@@ -389,8 +388,7 @@ static enum status do_work(struct batch_work *work, enum batch_result *result)
     return is_for_later(work) ? STATUS_OK : claim_and_work(work, result);
 }
 
-/* Print why a job failed, with the job's id unless the message names the input by a path that ends
- * with the id. */
+/* Print why a job failed, with the id unless the message names the input by a path ending in it. */
 static void report_failure(const struct batch_work *work)
 {
     const char *id = work->job.id ? work->job.id : "?", *input = work->job.options.input;
@@ -427,8 +425,7 @@ static void tell(struct batch_work *work, enum batch_result result)
     work->details = NULL;
 }
 
-/* End the batch early, because all other jobs would fail, too. The first thread prints the reason.
- */
+/* End the batch early, since all other jobs would fail, too. The first thread prints the reason. */
 static void end_early(struct batch_work *work, enum status status)
 {
     enum status none = STATUS_OK;

@@ -102,7 +102,7 @@ static void learn_line(void *context, const json_t *line)
         learn_failure(all, id, reason, entry.at);
 }
 
-/* Count the shards of the last run's division only, since other divisions were of the same jobs. */
+/* Count the shards of the last run's division only: other divisions had the same jobs. */
 static void count_shards(const struct batch_status *all, struct shard_status *last, size_t *begun,
                          size_t *running)
 {

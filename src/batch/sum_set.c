@@ -199,8 +199,7 @@ static enum status write_sorted(const struct sum_set *ids, const char *path)
     return status;
 }
 
-/* A sum of all ids that does not depend on their order. No sorting is needed, since most runs find
- * the file there. */
+/* A sum of all ids in any order: no sorting is needed, since most runs find the file there. */
 static uint64_t sum_of_all(const struct sum_set *ids)
 {
     uint64_t all = ids->count;
@@ -211,8 +210,7 @@ static uint64_t sum_of_all(const struct sum_set *ids)
     return all;
 }
 
-/* Open and lock the file. -1: another run has just removed it. If the file system has no locks,
- * nothing is ever removed. */
+/* Open and lock a file. -1: another run removed it. File systems without locks keep all files. */
 static int hold(const char *path)
 {
     struct stat about;
@@ -249,8 +247,7 @@ static bool is_set(const char *file)
     return strspn(file, "0123456789abcdef") == DIGITS && strcmp(file + DIGITS, ENDING) == 0;
 }
 
-/* Remove a file that no run holds. It is locked meanwhile; a run that waits for the lock then
- * notices that the file is gone. */
+/* Lock and remove a file that no run holds. A run that waits for the lock notices the removal. */
 static void remove_unless_held(int folder, const char *file)
 {
     int fd = openat(folder, file, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

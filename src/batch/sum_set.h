@@ -17,13 +17,11 @@ struct sum_set {
     size_t count, capacity;
 };
 
-/* Add a sum. place: above 0. *earlier: place where the sum first occurred; 0: the sum is new.
- * Errors: memory. */
+/* Add a sum. place: above 0. *earlier: the sum's first place; 0: it is new. Errors: memory. */
 MUST_CHECK enum status sum_set_add(struct sum_set *set, uint64_t sum, size_t place,
                                    size_t *earlier);
 
-/* Prefetch the memory for a sum that will be added or looked up soon. With several sets, the
- * fetches overlap. */
+/* Prefetch the memory for a sum to be used soon. With several sets, the fetches overlap. */
 void sum_set_expect(const struct sum_set *set, uint64_t sum);
 
 /* The place of a sum; 0: the set does not contain it. */

@@ -159,8 +159,7 @@ static enum status run_2d(void *options)
     return run(options, &kernel_bench_2d);
 }
 
-/* Whether --dim asks for pictures. It selects the table of options, so it is read before
- * parsing. */
+/* Whether --dim asks for pictures. Read before parsing, since it selects the table of options. */
 static bool wants_pictures(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)

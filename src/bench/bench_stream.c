@@ -17,7 +17,7 @@ enum {
     BLOCKS_MOST = 10000000,
     BACK_TO_BACK_BLOCKS = 100000,
     STRETCH_SECONDS = 20, /* seconds of a cell, by default */
-    HOPELESS = 2,         /* times its duration: a paced cell that takes longer never catches up */
+    HOPELESS = 2,         /* a paced cell is ended after so many times its duration */
 };
 
 struct stream_options {

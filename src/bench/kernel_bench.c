@@ -167,8 +167,7 @@ static enum status error_at(const struct kernel_bench *bench, const struct truth
     return STATUS_OK;
 }
 
-/* Compares outputs at random places with a sum in double precision. Many places are near
- * boundaries. */
+/* Compares outputs at random places, many near boundaries, with a sum in double precision. */
 static enum status check_result(struct kernel_bench *bench, struct kernel_bench_row *row)
 {
     const struct truth2d truth = {

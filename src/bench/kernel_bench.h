@@ -43,11 +43,10 @@ struct kernel_bench_settings {
     const struct kernel_bench_kind *kind;
     struct number_list kernels; /* numbers of kernels; see kind->kernel_name */
     struct size2d_list masks;
-    struct size2d_list sizes;  /* sizes of the sound or picture */
-    struct size2d_list blocks; /* threads per block; 0 columns: the kernel chooses */
-    /* transform lengths, for kernels that transform; 0: the kernel chooses */
-    struct size2d_list transforms;
-    struct number_list pitched; /* 1: rows with the pitch of cudaMallocPitch; 0: packed rows */
+    struct size2d_list sizes;      /* sizes of the sound or picture */
+    struct size2d_list blocks;     /* threads per block; 0 columns: the kernel chooses */
+    struct size2d_list transforms; /* transform lengths, if a kernel has any; 0: its choice */
+    struct number_list pitched;    /* 1: rows with the pitch of cudaMallocPitch; 0: packed rows */
     enum kernel_boundary boundary;
     size_t channels;
     size_t repeats;
@@ -129,8 +128,7 @@ struct kernel_bench_kind {
 extern const struct kernel_bench_kind kernel_bench_1d;
 extern const struct kernel_bench_kind kernel_bench_2d;
 
-/* Measures all cells and adds a row per cell to the report; for each size, first the copy. Errors:
- * CUDA's, memory, a wrong result. */
+/* Measures all cells; for each size, first the copy. Errors: CUDA's, memory, a wrong result. */
 MUST_CHECK enum status kernel_bench_run(const struct kernel_bench_settings *settings,
                                         const struct kernel_bench_device *device,
                                         struct kernel_bench_report *report);

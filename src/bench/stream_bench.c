@@ -22,10 +22,8 @@
 enum {
     /* blocks of input, used in turn; a prime, so not a multiple of any ring of partitions */
     ROTATION = 13,
-    PLACES = 32, /* outputs that a check compares */
-    /* ns before a block is due from which the thread spins, since sleeping may take that much too
-     * long */
-    SPIN = 200000,
+    PLACES = 32,   /* outputs that a check compares */
+    SPIN = 200000, /* ns to spin before a block is due: a sleep may last that much too long */
 };
 
 static_assert((int)STREAM_FIRST_BLOCKS > (int)ROTATION, "all input is used before the first check");
@@ -148,8 +146,7 @@ static enum status fail_cell(const struct stream_cell *cell, const char *problem
                 cell->channels, cell->taps, cell->block, problem);
 }
 
-/* Checks that the filter works. To be quick, it reads one channel per block; check_result reads
- * all. */
+/* Checks quickly that the filter works: one channel per block. check_result reads all. */
 static enum status check_block(const struct stream *stream)
 {
     const struct filter *filter = stream->filter;
@@ -300,8 +297,7 @@ static enum status run_with_grants(struct stream *stream)
     struct realtime_before before;
     if (stream->cell->pace == STREAM_BACK_TO_BACK)
         return run_all(stream);
-    /* Only memory that is mapped now: locking future pages would make allocations fail at the
-     * limit. */
+    /* Only mapped memory: if future pages were locked, allocations would fail at the limit. */
     row->locked = realtime_lock_memory();
     int lock_error = errno;
     row->realtime =

@@ -13,8 +13,7 @@
  * Back to back: each block begins when the previous one is done. Spun and back to back run at
  * ordinary priority, since Linux throttles a real-time thread that never sleeps.
  *
- * At every pace, the first STREAM_FIRST_BLOCKS blocks run back to back and are not timed.
- */
+ * At every pace, the first STREAM_FIRST_BLOCKS blocks run back to back and are not timed. */
 #ifndef HALO_STREAM_BENCH_H
 #define HALO_STREAM_BENCH_H
 

@@ -2,8 +2,7 @@
  *
  * Thousands of long masks in double precision do not fit most machines' memory. Beyond
  * STREAM_MASK_BYTES the columns repeat: the same memory is mapped several times. A convolver cannot
- * know that such columns are equal. Threads: one.
- */
+ * know that such columns are equal. Threads: one. */
 #ifndef HALO_STREAM_MASK_H
 #define HALO_STREAM_MASK_H
 
@@ -23,8 +22,7 @@ struct stream_mask {
 MUST_CHECK enum status stream_mask_create(size_t channels, bool matrix, size_t taps,
                                           uint64_t *random, struct stream_mask *mask);
 
-/* Call it when a convolver has taken the mask. Unmaps the repeated columns, and makes all paths use
- * the distinct ones. */
+/* Unmaps repeated columns once a convolver has taken the mask; paths use the distinct ones then. */
 void stream_mask_fold(struct stream_mask *mask);
 
 /* Does nothing if the mask is empty. */

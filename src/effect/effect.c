@@ -13,10 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How masks are exchanged: the worker creates the processor of a new mask, feeds it the history,
- * and posts it as `answer`. run takes the processor from there, feeds it the last blocks, and
- * crossfades to it. The worker then frees the previous processor. Only one exchange runs at a time;
- * later requests wait. */
+/* How masks are exchanged: the worker creates a mask's processor, feeds it the history, and posts
+ * it as `answer`. run takes the processor, feeds it the last blocks and crossfades to it. The
+ * worker then frees the previous one. Only one exchange runs at a time; later requests wait. */
 
 /* ---- the delay before the mask, in whole frames; a change is a crossfade ---- */
 
@@ -41,8 +40,7 @@ static enum status pre_delay_init(struct pre_delay *delay, size_t channels, uint
     return block_init(&delay->ring, channels, frames, "a plugin");
 }
 
-/* Crossfades to a delay of `frames`, or changes `at_once`. During a crossfade the call is ignored,
- * so run calls it for each piece. */
+/* Crossfades to a delay of `frames`, or changes `at_once`. Does nothing during a crossfade. */
 HALO_REALTIME static void pre_delay_set(struct pre_delay *delay, size_t frames, bool at_once)
 {
     if (frames >= delay->ring.frames)
@@ -110,8 +108,7 @@ struct answer {
     struct effect_mask mask;     /* `unasked` only: the mask in use from now on */
 };
 
-/* State of effect->answer. In ANSWER_WRITTEN and ANSWER_READ, only the thread that set the state
- * may access the answer. */
+/* State of effect->answer. Only the thread that set ANSWER_WRITTEN or ANSWER_READ may access it. */
 enum answer_state { ANSWER_NONE, ANSWER_WRITTEN, ANSWER_READY, ANSWER_READ };
 
 struct effect {
@@ -123,11 +120,10 @@ struct effect {
     float values[EFFECT_CONTROLS];
     size_t smoothing; /* frames in which a gain changes */
     bool fresh;       /* no frame has been processed since activation; changes are immediate */
-    /* input of the masks: the previous PROCESSOR_BLOCK frames, then the current block */
-    struct block now;
-    size_t held;        /* frames of the current block so far */
-    struct block dry;   /* dry sound of the current piece */
-    struct block wet;   /* wet sound of the current piece, from `processor` */
+    struct block now; /* input of the masks: the previous PROCESSOR_BLOCK frames, and this block */
+    size_t held;      /* frames of the current block so far */
+    struct block dry; /* dry sound of the current piece */
+    struct block wet; /* wet sound of the current piece, from `processor` */
     struct block other; /* wet sound of the current piece, from `coming` */
     struct pre_delay pre_delay;
     struct ramp feed; /* gain before the masks; 0 while bypassed */
@@ -248,7 +244,7 @@ HALO_REALTIME static void use_answer(struct effect *effect, const struct answer 
     } else if (!answer->processor) {
         effect->leaving = effect->processor != NULL;
     } else if (answer->silence != atomic_load(&effect->history.silence)) {
-        /* useless: effect_reset has dropped the sound that it was fed */
+        /* useless: effect_reset dropped the sound that the processor was fed */
         effect->retired = answer->processor;
         effect->requested = true;
     } else {
@@ -281,8 +277,9 @@ HALO_REALTIME static bool is_changing(const struct effect *effect)
     return effect->coming || effect->leaving || effect->retired;
 }
 
-/* Times of the exchange: before each run it accepts answers, then sends requests. After each whole
- * block it feeds and crossfades. After each run it frees and notifies. */
+/* effect_begin and exchange_begin run before a run: they accept answers and send requests.
+ * exchange_block feeds and crossfades after each block. exchange_end frees and notifies after a
+ * run. */
 HALO_REALTIME void effect_begin(struct effect *effect)
 {
     if (!is_changing(effect) && has_answer(effect))
@@ -585,8 +582,7 @@ HALO_REALTIME static void end_block(struct effect *effect)
     effect->held = 0;
 }
 
-/* Processes a piece of a block. Reads all inputs before it writes an output, since they may share
- * memory. */
+/* Processes a piece of a block. Inputs and outputs may share memory, so it reads inputs first. */
 HALO_REALTIME static void run_piece(struct effect *effect, const float *const *in,
                                     float *const *out, size_t at, size_t frames)
 {

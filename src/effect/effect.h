@@ -6,8 +6,7 @@
  *
  * Threads: real-time functions on one thread at a time; other functions on any thread, one at a
  * time unless stated otherwise. run asks for work through the host's `send`; the host carries it to
- * effect_work, on a thread that is not real-time.
- */
+ * effect_work, on a thread that is not real-time. */
 #ifndef HALO_EFFECT_H
 #define HALO_EFFECT_H
 
@@ -84,8 +83,7 @@ void effect_destroy(struct effect *effect);
 void effect_activate(struct effect *effect);
 
 enum effect_loading {
-    /* A session is restored: the mask is saved from now on, even if it cannot be read. Then there
-     * is no mask. */
+    /* A session is restored: the mask is saved from now on. If it cannot be read, there is none. */
     EFFECT_RESTORE,
     EFFECT_CHOOSE, /* a user chose the mask: if it cannot be read, the old mask stays */
 };
@@ -106,19 +104,16 @@ void effect_work(struct effect *effect, const void *work, size_t size);
 /* Accepts masks that were loaded. Call it before the controls and requests of a run. */
 void effect_begin(struct effect *effect);
 
-/* Sets a control. A value out of range is clamped; NaN becomes the initial value. If sound is
- * running, the change is smooth. */
+/* Sets a control smoothly while sound runs. Values are clamped; NaN is the initial value. */
 void effect_set(struct effect *effect, enum effect_control control, float value);
 
-/* Requests a mask from the worker. `length`: characters of the path. A path that is too long is
- * ignored. */
+/* Requests a mask. `length`: bytes of the path. If it is too long, the present path is reported. */
 void effect_request(struct effect *effect, const char *file, size_t length);
 
 /* Processes `frames` frames. The buffers of `in` and `out` may be the same. */
 void effect_run(struct effect *effect, const float *const *in, float *const *out, size_t frames);
 
-/* Forgets all sound. Neither allocates nor locks, but waits until a GPU and worker threads have
- * finished a block. */
+/* Forgets all sound. Neither allocates nor locks, but waits for a block of the GPU and workers. */
 void effect_reset(struct effect *effect);
 
 /* Frames for which sound goes on after the input has ended. Any thread. */

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* GPU convolvers must be created and destroyed by one thread at a time. A host may have several
- * worker threads. */
+/* Only one thread at a time may create or destroy GPU convolvers; hosts have several workers. */
 static pthread_mutex_t gpu_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static enum status check_paths(const struct processor_settings *settings, const struct mask *mask)
@@ -52,8 +51,7 @@ static enum status load_mask(const struct processor_settings *settings, struct p
     return check_paths(settings, *mask);
 }
 
-/* Uses graph mode. A resident kernel would have to stop whenever another plugin allocates or frees
- * memory on the GPU. */
+/* In graph mode: a resident kernel would stop whenever a plugin allocates or frees GPU memory. */
 static bool create_on_gpu(struct convolver_settings settings, const struct mask *mask,
                           struct processor *processor)
 {
@@ -92,8 +90,7 @@ static enum status create_tail(const struct processor_settings *settings, const 
     return status;
 }
 
-/* Makes the parts of a processor. A resampled mask rings a little before its time zero. That part
- * is dropped, so that there is no latency. */
+/* Makes the parts. To have no latency, drops what a resampled mask rings before its time zero. */
 static enum status fill(const struct processor_settings *settings, const struct mask *mask,
                         struct processor *processor)
 {

@@ -36,11 +36,10 @@ struct processor {
     size_t taps;
     struct split_head head; /* computes the first taps directly */
     struct workers *workers;
-    struct filter *tail; /* computes the other taps; NULL: there are none */
-    struct block ready;  /* output of `tail` for the current block */
-    uint64_t fed;        /* blocks of input so far, fed or skipped */
-    /* frames of silence since the last sound, counted up to the length of the mask */
-    size_t silent;
+    struct filter *tail;    /* computes the other taps; NULL: there are none */
+    struct block ready;     /* output of `tail` for the current block */
+    uint64_t fed;           /* blocks of input so far, fed or skipped */
+    size_t silent;          /* frames of silence since the last sound, at most the mask's length */
     struct processor *next; /* next in the owner's list */
 };
 
@@ -84,13 +83,11 @@ void input_history_reset(struct input_history *history);
 /* Real-time, called by run: writes a block. */
 void input_history_write(struct input_history *history, const float *const *block);
 
-/* Real-time: feeds a processor up to `most` of the blocks that it lacks. Returns true if it lacks
- * none now. */
+/* Real-time: feeds up to `most` blocks that the processor lacks. Returns true if it lacks none. */
 bool input_history_feed(const struct input_history *history, struct processor *processor,
                         size_t most);
 
-/* Feeds a new processor, from as far back as its mask or the history reaches. The last few blocks
- * are left for run to feed. */
+/* Feeds a new processor as far back as mask or history reach. Leaves the last blocks for run. */
 void input_history_prime(const struct input_history *history, struct processor *processor);
 
 #endif

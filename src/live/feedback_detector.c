@@ -92,8 +92,7 @@ static bool alloc_buffers(struct feedback_detector *detector)
     return done;
 }
 
-/* Forgets all windows. The windows of the channels are shifted against each other, so that no block
- * has to compute two of them. */
+/* Forgets all windows. Channels' windows are staggered, so that no block computes two of them. */
 HALO_REALTIME void feedback_detector_reset(struct feedback_detector *detector, float ceiling)
 {
     detector->ceiling = ceiling;
@@ -157,8 +156,7 @@ HALO_REALTIME static struct tone extract_tone(float *power, size_t bins)
     return tone;
 }
 
-/* Whether there is power at two or three times the tone's frequency. The tone was removed from
- * `power` before. */
+/* Whether there is power at two or three times the tone's frequency. `power` lacks the tone. */
 HALO_REALTIME static bool has_harmonics(const float *power, size_t bins, const struct tone *tone)
 {
     for (int times = 2; times <= 3; times++) {
@@ -232,8 +230,7 @@ HALO_REALTIME static bool is_pinned(const struct moment *moments, size_t known)
            moments[0].level > pinned.highest - DYING;
 }
 
-/* Whether two tones are at the ceiling. Two room modes that grow alike share it for seconds before
- * one dominates. */
+/* Whether two tones are at the ceiling: two room modes may share it before one dominates. */
 HALO_REALTIME static bool is_pinned_pair(const struct moment *moments, size_t known)
 {
     struct pinned pinned = {.highest = moments[0].level_paired};

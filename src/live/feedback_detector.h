@@ -18,8 +18,7 @@
  * (IPMP).
  *
  * Up to the first detection the result does not depend on the block length.
- * Threads: one. Real-time: all but create and destroy.
- */
+ * Threads: one. Real-time: all but create and destroy. */
 #ifndef HALO_FEEDBACK_DETECTOR_H
 #define HALO_FEEDBACK_DETECTOR_H
 
@@ -34,8 +33,7 @@ MUST_CHECK enum status feedback_detector_create(size_t channels, uint32_t rate, 
                                                 struct feedback_detector **detector);
 void feedback_detector_destroy(struct feedback_detector *detector);
 
-/* Returns true if a tone was found in these frames; the detector then starts afresh. Each window
- * that ends in the block costs an FFT. */
+/* Returns true if a tone was found, and starts afresh. Each window that ends costs an FFT. */
 bool feedback_detector_process(struct feedback_detector *detector, const float *const *planar,
                                size_t frames);
 /* Starts afresh. `ceiling`: the ceiling from now on, linear. */

@@ -23,8 +23,7 @@ struct followed {
 /* ---- whether the input follows the output ---- */
 
 #define FORGET 0.8f /* factor for the weight of older windows, per window */
-/* If the unexplained share falls by this factor, another source has ended; older windows are
- * dropped. */
+/* If the unexplained share falls by this factor, a source has ended; old windows are dropped. */
 #define ENDED 0.33
 #define MUCH 0.05
 #define SILENT 1e-9 /* energy below which a window is ignored */
@@ -38,7 +37,7 @@ struct relation {
 struct output_follower {
     size_t window, bins;
     struct fft *fft;
-    float *hann, *windowed, *input, *other; /* two windows, two spectra */
+    float *hann, *windowed, *input, *other; /* the Hann window, a windowed sound, two spectra */
     struct relation played, unlimited;
     double last;   /* share that the played sound did not explain in the last window */
     double energy; /* weighted number of windows; each window is scaled to energy 1 */
@@ -202,12 +201,10 @@ static const double DELAY_LEAST = 0.0006, DELAY_MOST = 1.2, DELAY_UNKNOWN = 0.12
                     ARRIVAL_LEAST = 0.012;
 #define LIKENESS 0.1    /* likeness of the input and the past output, at least */
 #define UNEXPLAINED 0.1 /* share of the input that the played sound may leave unexplained */
-/* factor by which the played sound must explain the input better than the unlimited sound */
-#define CLOSER 1.3
+#define CLOSER 1.3    /* factor: played sound must explain the input better than unlimited sound */
 #define ROUNDING 1e-5 /* least share of the input that counts as unexplained */
 #define WINDOWS 2.5   /* least number of windows, weighted */
-/* power of the input, relative to before a mute, above which there is no loop */
-#define GOES_ON 0.5
+#define GOES_ON 0.5   /* power of the input over that before a mute, above which there is no loop */
 #define SOUNDING 1e-5 /* power of the input in half a window, relative to the ceiling's, at least */
 #define OF_ODD 0.6f   /* weight of odd channels in the sum, so that equal channels do not cancel */
 #define RECENT 0.75f  /* factor for the weight of older windows, per window */
@@ -226,15 +223,13 @@ struct feedback_guard {
     struct feedback_detector *tones;
     struct delay_finder *finder;
     struct output_follower *follower;
-    /* Sums of the channels, for the last `length` frames. Each frame is stored twice, `length`
-     * apart. So every window is contiguous. */
+    /* Sums of channels, the last `length` frames, stored twice: so every window is contiguous. */
     float *in, *unlimited, *played;
     size_t length;
-    size_t frames;    /* frames played so far */
-    size_t filled;    /* frames of the current half window so far */
-    size_t last_over; /* last frame above the ceiling, from 1; 0: none */
-    /* delay of the loop in frames, 0: unknown; half windows that agreed one after the other */
-    size_t lag, in_a_row;
+    size_t frames;        /* frames played so far */
+    size_t filled;        /* frames of the current half window so far */
+    size_t last_over;     /* last frame above the ceiling, from 1; 0: none */
+    size_t lag, in_a_row; /* loop's delay, frames, 0: unknown; half windows in a row that agreed */
     size_t held;          /* half windows in a row with a sample above the ceiling */
     float *cosine, *sine; /* Hann window times a tone's cosine and sine */
     /* Level of a tone in the input over time. The last `levels_left` are still to be measured. */
@@ -246,8 +241,7 @@ struct feedback_guard {
     enum guard_state state;
     size_t since; /* frames since the state was entered */
     size_t pause; /* frames of the next mute */
-    /* frames without detection after a mute without a loop: left now, and after the next such
-     * mute */
+    /* frames without detection after a mute without a loop: left now, and after the next mute */
     size_t rest, rest_next;
     size_t delay;       /* frames: delay of the loop that the mute tests */
     double before;      /* mean power of the input before the mute */
@@ -425,8 +419,7 @@ HALO_REALTIME static void begin_levels(struct feedback_guard *guard)
     guard->levels_left = count_levels(guard);
 }
 
-/* Measures some levels, so that all are measured within half a window. Returns true if this call
- * measured the last one. */
+/* Measures some levels: all within half a window. Returns true if it measured the last one. */
 HALO_REALTIME static bool measure_levels(struct feedback_guard *guard, size_t frames)
 {
     size_t window = guard->tone_window, hop = window / TONE_OVERLAP, count = count_levels(guard);
@@ -475,8 +468,7 @@ HALO_REALTIME static bool has_grown_evenly(const struct feedback_guard *guard)
 
 /* ---- whether the input follows the output ---- */
 
-/* Examines the half window that ended, together with those before. This is done one block later, to
- * spread the work. */
+/* Examines the half window that ended, with those before; a block later, to spread the work. */
 HALO_REALTIME static void follow(struct feedback_guard *guard)
 {
     bool is_over = guard->last_over + guard->window / 2 > guard->frames;
@@ -576,8 +568,7 @@ HALO_REALTIME static enum feedback_act act_mute(struct feedback_guard *guard)
     return FEEDBACK_TRY;
 }
 
-/* If the output stays at the low ceiling, there may be a loop that rings. Then the guard mutes
- * again to test it. */
+/* If the output stays at the low ceiling, a loop may ring. Then the guard mutes again as a test. */
 HALO_REALTIME static enum feedback_act act_try(struct feedback_guard *guard)
 {
     if (goes_on(guard, guard->before_full))

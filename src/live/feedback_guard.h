@@ -18,8 +18,7 @@
  *
  * Delays of up to 1.2 s are found. Each half window of about 43 ms costs a few FFTs, and more while
  * the output is at the ceiling. Threads: one; feedback_guard_frequency may be called on any.
- * Real-time: all but create and destroy.
- */
+ * Real-time: all but create and destroy. */
 #ifndef HALO_FEEDBACK_GUARD_H
 #define HALO_FEEDBACK_GUARD_H
 

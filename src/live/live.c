@@ -213,8 +213,7 @@ HALO_REALTIME static void apply_to_output(struct live *live, const struct live_e
         ramp_set(&live->fade, 0, frames_of(live, LIVE_FADE_OUT));
 }
 
-/* Applies an event. Returns false if its slot is gone. A coming slot takes no events: its preset
- * sets it up. */
+/* Applies an event. False: its slot is gone. A coming slot takes none: its preset sets it up. */
 HALO_REALTIME static bool apply(struct live *live, const struct live_event *event)
 {
     if (!stream_slot_has(event))
@@ -239,8 +238,7 @@ HALO_REALTIME static void apply_events(struct live *live)
     }
 }
 
-/* Copies the input. A sound server that does not wait for a late step overwrites the input; with a
- * copy, the recording is what was heard. */
+/* Copies the input, since a server may overwrite it in a late step: it is recorded as heard. */
 HALO_REALTIME static void take_input(struct live *live, const float *const *in)
 {
     for (size_t c = 0; c < live->inputs; c++) {

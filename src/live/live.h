@@ -12,8 +12,7 @@
  * the input are replaced by 0. On a device live_step turns the device's calls into blocks of one
  * length and times each block. A single output channel is copied to all output channels of the
  * device. Otherwise the device's further channels are silent. Frames count from `begin` (struct
- * live_settings). Gains are linear. Threads: the step on one, real-time; everything else on one
- * control thread.
+ * live_settings). Gains are linear. Threads: the step's, real-time; the rest on the control thread.
  */
 #ifndef HALO_LIVE_H
 #define HALO_LIVE_H
@@ -39,18 +38,15 @@ enum live_control {
     LIVE_DRY,  /* value: 1 dry, 0 through the chain */
     LIVE_RISE, /* fade in from silence, after an interruption */
     LIVE_END,  /* fade out for good */
-    /* Feedback was found; the step muted and reports its frequency in Hz (value). Sent by a replay:
-     * mute. */
+    /* Feedback: the step muted and reports the frequency, `value` in Hz. Sent by a replay: mute. */
     LIVE_FEEDBACK,
-    /* The feedback guard unmutes; value: share of the full ceiling to use (1: the full one).
-     * Reported by the step; a replay sends it. */
+    /* The guard unmutes, at `value` of the full ceiling. The step reports it; a replay sends it. */
     LIVE_TRY,
     LIVE_STAGE_CONTROL, /* value: new value of a stage's control */
     /* value 1: the stage is late, and the dry sound replaces it; 0: it is in time again. Reported
      * by the step; a replay sends it. */
     LIVE_STAGE_ABSENT,
-    /* The stage failed and is left out. Reported by the step; a replay sends it. */
-    LIVE_STAGE_FAILED,
+    LIVE_STAGE_FAILED, /* the stage is left out; the step reports it, a replay sends it */
 };
 
 struct live_event {
@@ -65,25 +61,22 @@ struct live_event {
 
 struct live_settings {
     uint32_t rate;
-    double ceiling; /* ceiling of the limiter, linear */
-    double gain;    /* gain at the start, linear */
-    bool dry;       /* start with the dry signal */
-    bool muted;     /* start muted */
-    bool guard;     /* use a feedback guard */
-    uint64_t begin; /* number of the first frame, a multiple of the block */
-    bool at_once;   /* start without a fade in */
-    /* stages of the chain, which events change; NULL: no such events */
-    const struct stage_list *stages;
-    size_t device_outputs; /* channels of the device; 0: no device, the caller runs live_process */
-    const char *device;    /* name of the device, for the log; or NULL */
-    bool freewheels;       /* the device waits for the step, which has no deadline */
-    /* silent gap for the switches of a listening test; must outlive the stream; or NULL */
-    struct switch_gap *gap;
+    double ceiling;                  /* ceiling of the limiter, linear */
+    double gain;                     /* gain at the start, linear */
+    bool dry;                        /* start with the dry signal */
+    bool muted;                      /* start muted */
+    bool guard;                      /* use a feedback guard */
+    uint64_t begin;                  /* number of the first frame, a multiple of the block */
+    bool at_once;                    /* start without a fade in */
+    const struct stage_list *stages; /* chain's stages, which events change; NULL: no such events */
+    size_t device_outputs;  /* channels of the device; 0: no device, the caller runs live_process */
+    const char *device;     /* name of the device, for the log; or NULL */
+    bool freewheels;        /* the device waits for the step, which has no deadline */
+    struct switch_gap *gap; /* gap for a listening test's switches; outlives the stream; or NULL */
     size_t history; /* frames of input to keep for live_change; 0: the chain never changes */
 };
 
-/* Times of one call of the device, as struct ledger needs them. A call may run several blocks of
- * the chain. */
+/* Times of one call of the device, for struct ledger. It may run several blocks of the chain. */
 struct block_time {
     uint64_t frame; /* first frame */
     int64_t begin;  /* begin of the step, ns of the monotonic clock */
@@ -91,11 +84,9 @@ struct block_time {
     int64_t lasts;  /* duration of the call's sound, ns */
     int64_t idle;   /* ns since the previous step ended; 0: this is the first */
     bool lost;      /* the device lost sound just before */
-    /* FILTER_... flags: what held the step up. Set only if the step took longer than its sound
-     * lasts. */
+    /* FILTER_... flags: what held the step up. Only if the step took longer than its sound. */
     unsigned held_up;
-    /* What the step used of the processor. Set only if the step took longer than its sound
-     * lasts. */
+    /* What the step used of the processor. Only if the step took longer than its sound. */
     struct thread_usage used;
 };
 
@@ -142,9 +133,7 @@ void live_read_meters(struct live *live, struct meter_reading *in, struct meter_
  * The system calls for it take as long as a short step. So they are made only once in
  * STEP_USAGE_BLOCKS blocks, and after a late block. The processor time of the blocks in between is
  * estimated and subtracted: each step counts with its duration, an upper bound, and the device's
- * work outside the step with its average. Other events are counted since the previous system call.
- * Threads: the step's. Real-time.
- */
+ * work outside the step with its average. Other events count from the last call. Real-time. */
 enum { STEP_USAGE_BLOCKS = 8 };
 
 /* Zero it before use. Times are in ns. */
@@ -173,9 +162,7 @@ struct thread_usage step_usage_late(struct step_usage *usage, int64_t ns);
  * mask is not ready, the pause is extended and the switch is counted as late.
  *
  * To switch: choices_ask at CONVOLVER_HELD, then switch_gap_ask.
- * Units: frames. Threads: requests come from the control thread. live_process does the rest,
- * real-time.
- */
+ * Units: frames. Threads: requests on the control thread; the rest in live_process, real-time. */
 struct switch_gap {
     struct filter *convolver;  /* the convolver whose masks are switched */
     size_t delay, fade, pause; /* `fade`: length of the fade out, and of the fade in */

@@ -172,8 +172,7 @@ size_t live_chain_mask_latency(const struct live_chain *chain)
     return latency;
 }
 
-/* Reads the mask of a further choice. An error names the chain's file, as the errors of stages
- * do. */
+/* Reads the mask of a further choice. An error names the chain's file, as stages' errors do. */
 static enum status read_other(struct live_chain *chain, const struct stage *stage, size_t i)
 {
     const struct live_chain_request *request = &chain->request;
@@ -367,8 +366,7 @@ static enum status prepare_choices(struct live_chain *chain)
                           &chain->choices);
 }
 
-/* Asks for the choice that sounds first. The switch ends while the silence that follows is
- * processed. */
+/* Asks for the choice that sounds first. The switch ends within the silence that follows. */
 static void ask_for_first(const struct live_chain *chain)
 {
     const struct choices_way at_once = {.frames = 0};

@@ -2,8 +2,7 @@
  *
  * The masks get a common time zero and as many outputs as the widest (mask_widen), and are prepared
  * for one convolver. A mask that is loaded later may have up to `capacity` taps. Threads: the
- * control thread.
- */
+ * control thread. */
 #ifndef HALO_LIVE_CHAIN_H
 #define HALO_LIVE_CHAIN_H
 
@@ -15,10 +14,8 @@
 /* The masks that a stream can switch between, prepared for one convolver.
  *
  * The first choice is the mask that the convolver was created with. If a switch is requested during
- * another one, it follows; only the last request counts. A mask can be replaced. If it sounds, the
- * new mask fades in.
- * Choices count from 0. Threads: the control thread, which calls choices_poll often.
- */
+ * another one, it follows; only the last request counts. Replacing a mask that sounds is a fade.
+ * Choices count from 0. Threads: the control thread, which calls choices_poll often. */
 struct choices;
 
 /* How a switch is made: its length in frames and its shape. */
@@ -37,17 +34,14 @@ void choices_ask(struct choices *choices, size_t choice, uint64_t at,
 MUST_CHECK enum status choices_replace(struct choices *choices, size_t choice,
                                        const struct mask *mask, const struct choices_way *way);
 
-/* Advances pending switches. Returns true if a switch has ended: it began at frame *at, and *choice
- * sounds now. */
+/* Advances switches. True: a switch ended that began at frame *at, and *choice sounds now. */
 bool choices_poll(struct choices *choices, size_t *choice, uint64_t *at);
 
-/* Call it while no step runs. Returns whether a switch to *choice began, at frame *at, and has not
- * ended. */
+/* While no step runs: whether a switch to *choice began, at frame *at, and has not ended. */
 bool choices_are_within_switch(const struct choices *choices, size_t *choice, uint64_t *at);
 
-size_t choices_asked(const struct choices *choices); /* the choice requested last */
-/* the choice that sounds; during a switch, the old one */
-size_t choices_sounding(const struct choices *choices);
+size_t choices_asked(const struct choices *choices);    /* the choice requested last */
+size_t choices_sounding(const struct choices *choices); /* during a switch, the old choice */
 bool choices_are_switching(const struct choices *choices);
 
 enum { LIVE_CHOICES_MOST = 64 };
@@ -70,17 +64,15 @@ struct live_chain_request {
     const struct live_chain_sound *sounds;
     size_t sound_count; /* 0: the choices are masks */
     size_t first;       /* choice that sounds at the start */
-    /* taps that a mask loaded later may have; 0: as many as the longest mask has now */
-    size_t capacity;
-    size_t outputs; /* least number of outputs of the masks */
+    size_t capacity;    /* taps that a mask loaded later may have; 0: the longest mask's now */
+    size_t outputs;     /* least number of outputs of the masks */
     struct stream_format format;
     size_t block;
     int priority;                      /* real-time priority of the step; 0: none */
     bool live;                         /* the chain runs in real time */
     const struct proof_options *proof; /* must outlive the chain; NULL: none */
     int64_t frames;                    /* length of the sound, for `proof`; 0 or less: unknown */
-    /* Called before the masks are prepared. May replace masks, and then owns the originals. May be
-     * NULL. */
+    /* Called before masks are prepared. May replace masks, and then owns the originals. Or NULL. */
     enum status (*adapt)(void *context, struct mask **masks, size_t count);
     void *adapt_context;
     /* Each mask is there twice, so that a switch to the same mask is possible: choice i +
@@ -113,14 +105,12 @@ MUST_CHECK enum status live_chain_init(struct live_chain *chain,
                                        const struct live_chain_request *request);
 void live_chain_free(struct live_chain *chain);
 
-/* Counts the outputs that a chain would have. Loads the stages, but prepares nothing. Errors: those
- * of live_chain_init. */
+/* Counts the outputs of a chain. Loads stages, prepares nothing. Errors: live_chain_init's. */
 MUST_CHECK enum status live_chain_count_outputs(const struct live_chain_request *request,
                                                 size_t *outputs);
 
-/* Replaces a choice's mask by `mask`, which the chain then owns, even if this fails. `text`: the
- * spec of the new mask; NULL: the choice keeps its spec. Errors (the old mask stays): a mask that
- * does not fit, memory. */
+/* Replaces a choice's mask by `mask`, which the chain then owns, even on failure. `text`: spec of
+ * the new mask; NULL: the spec stays. Errors (the old mask stays): it does not fit, memory. */
 MUST_CHECK enum status live_chain_put(struct live_chain *chain, size_t choice, const char *text,
                                       struct mask *mask, const struct choices_way *way);
 

@@ -12,8 +12,7 @@
 
 /* ---- the recent input ---- */
 
-/* The ring holds this many times what a reader wants, since reading may take as long as the
- * sound. */
+/* The ring holds this many times what a reader wants: reading may last as long as the sound. */
 enum { RINGS_KEPT = 2 };
 
 /* Keeps at least `frames` frames. `begin`: first frame of the stream, a multiple of the block. */
@@ -54,8 +53,7 @@ HALO_REALTIME static void live_history_at(const struct live_history *history, ui
         in[c] = history->ring.data[c] + frame % history->ring.frames;
 }
 
-/* The first frame to read: `frames` before the present, or the earliest that the ring keeps
- * safely. */
+/* First frame to read: `frames` before the present, or the earliest that the ring keeps safely. */
 static uint64_t live_history_since(const struct live_history *history, uint64_t frames)
 {
     uint64_t now = atomic_load(&history->frames);
@@ -236,8 +234,7 @@ void live_change_free(struct live_change *change)
 
 /* ---- the thread that prepares ---- */
 
-/* Feeds one block. It waits for isolated plugins: up to `patience` ns, or without limit if that is
- * 0. */
+/* Feeds one block. Waits for isolated plugins up to `patience` ns; 0: without limit. */
 static enum status feed_block(const struct live_change *change, struct live_coming *coming,
                               int64_t patience, float *const *out)
 {
@@ -313,9 +310,8 @@ bool live_change_is_under_way(const struct live_change *change)
 
 /* ---- the step, real-time ---- */
 
-/* Feeds the coming slot. Returns whether it has processed the block that begins at `now`; its
- * output is in change->out. A slot without memory, offered within this block, begins with the next
- * block. */
+/* Feeds the coming slot. True: it has processed the block that begins at `now`, into change->out. A
+ * slot without memory that was offered within this block begins with the next one. */
 HALO_REALTIME static bool catch_up(struct live_change *change, struct live_coming *coming,
                                    uint64_t now, int64_t deadline)
 {

@@ -26,8 +26,7 @@
  * Threads: the step writes, real-time; one other thread reads. A reader that is too slow would read
  * blocks that are being overwritten. So it calls live_history_has before and after it reads. */
 struct live_history {
-    /* frame f of the stream is at f modulo the ring's length, a multiple of `block` */
-    struct block ring;
+    struct block ring; /* frame f is at f modulo the ring's length, a multiple of `block` */
     size_t block;
     uint64_t begin;          /* first frame of the stream; frames before it are silence */
     _Atomic uint64_t frames; /* frames of the stream written so far: whole blocks */
@@ -42,12 +41,11 @@ void live_history_write(struct live_history *history, const float *const *in);
  *
  * The dry input skips all stages except gains. Their @mix= and @bypass apply.
  * A stream has one slot. It has two while it changes to another preset.
- * Threads: init and free on any; the rest is the step's, real-time.
- */
+ * Threads: init and free on any; the rest is the step's, real-time. */
 struct live_event;
 
 struct stream_slot_settings {
-    struct filter *chain;            /* must outlive the slot, as must the stages */
+    struct filter *chain;            /* must outlive the slot; so must the stages */
     const struct stage_list *stages; /* stages of the chain, which events change; NULL: no events */
     double gain;                     /* gain at the start, linear */
     bool dry;                        /* start with the dry signal */
@@ -121,20 +119,17 @@ MUST_CHECK enum status live_change_feed(const struct live_change *change,
                                         struct live_coming *coming, uint64_t frames,
                                         const atomic_bool *cancelled);
 
-/* For a replay, in which no step runs meanwhile: feeds a coming slot from frame `since` to the
- * present. */
+/* For a replay (no step runs): feeds a coming slot from frame `since` to the present. */
 MUST_CHECK enum status live_change_feed_since(const struct live_change *change,
                                               struct live_coming *coming, uint64_t since);
 
-/* Hands the coming slot to the step, which owns it until live_change_taken returns it. Only while
- * no other change is under way. */
+/* Hands the coming slot to the step, until live_change_taken returns it. One change at a time. */
 void live_change_offer(struct live_change *change, struct live_coming *coming);
 
 /* When the change is over, returns `coming`, whose slot is now the old one. Else NULL. */
 struct live_coming *live_change_taken(struct live_change *change);
 
-/* Call it while no step runs. Takes the coming slot back from the step; the caller owns it
- * again. */
+/* While no step runs: takes the coming slot back from the step; the caller owns it again. */
 void live_change_withdraw(struct live_change *change);
 
 bool live_change_is_under_way(const struct live_change *change);

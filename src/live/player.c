@@ -84,8 +84,7 @@ HALO_REALTIME static void release_slot(struct player *player)
     player->slot = NULL;
 }
 
-/* Makes a slot of the current or a later seek the current slot. Returns false if no slot is
- * ready. */
+/* Makes a slot of the current or a later seek current. Returns false if no slot is ready. */
 HALO_REALTIME static bool next_slot(struct player *player)
 {
     uint64_t current = atomic_load_explicit(&player->current, memory_order_acquire);
@@ -139,8 +138,7 @@ static size_t slots_for(const struct player *player, double seconds)
 static enum status make_slots(struct player *player, double ahead)
 {
     player->reserve = slots_for(player, RESERVE_SECONDS);
-    /* one slot is being played */
-    player->slot_count = slots_for(player, ahead) + 1 + player->reserve;
+    player->slot_count = slots_for(player, ahead) + 1 + player->reserve; /* 1 is being played */
     player->slots = calloc(player->slot_count, sizeof *player->slots);
     if (!player->slots)
         return fail_memory("a player");

@@ -6,8 +6,7 @@
  * read. If data comes too late, the step plays silence and counts it. After a read error, a NaN or
  * an infinity the player stays silent. Threads: the step calls player_read (and player_wait if
  * there is no device). Any thread calls player_position and player_missed. One control thread calls
- * everything else.
- */
+ * everything else. */
 #ifndef HALO_PLAYER_H
 #define HALO_PLAYER_H
 

@@ -137,8 +137,7 @@ static const char *write_error(const struct recorder *recorder)
     return recorder->io.error ? strerror(recorder->io.error) : sf_strerror(recorder->file);
 }
 
-/* Writes the channel layout into a WAV. libsndfile writes the usual layout for the number of
- * channels. */
+/* Writes the channel layout into a WAV; libsndfile writes the usual one for the channel count. */
 static void write_layout(struct recorder *recorder)
 {
     bool is_other = channel_layout_needs_extensible(recorder->layout, recorder->channels) ||
@@ -160,8 +159,7 @@ static void set_layout_chunk(struct recorder *recorder)
     sf_set_chunk(recorder->file, &chunk);
 }
 
-/* Chooses the layout to write. The containers differ in the layouts they can state; libsndfile's
- * W64 states none. */
+/* Chooses a layout that the container can state. libsndfile's W64 states none. */
 static void choose_layout(struct recorder *recorder, const struct stream_format *format,
                           const SF_INFO *info)
 {
@@ -190,8 +188,7 @@ static enum status open_sound(struct recorder *recorder, SF_INFO *info)
     sf_command(recorder->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
     if ((info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_CAF)
         set_layout_chunk(recorder);
-    /* from now on the file is readable */
-    sf_command(recorder->file, SFC_UPDATE_HEADER_NOW, NULL, 0);
+    sf_command(recorder->file, SFC_UPDATE_HEADER_NOW, NULL, 0); /* now the file is readable */
     write_layout(recorder);
     return recorder->io.error ? fail_errno(recorder->io.error, "cannot write %s", recorder->path)
                               : STATUS_OK;

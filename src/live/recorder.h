@@ -2,13 +2,10 @@
  *
  * The step writes frames to a ring; the thread writes them as 32-bit float and updates the header
  * twice a second, so that after a crash the file is readable and lacks at most a second. A WAV over
- * 4 GB becomes an RF64.
- * The file states the channel layout of the format.
+ * 4 GB becomes an RF64. The file states the channel layout.
  * Frames that do not fit in the ring are counted as lost and replaced by silence, so that later
- * frames keep their place. If writing fails (a full disk) the recording ends and the sound
- * continues.
- * Threads: the step calls recorder_write; one control thread calls everything else.
- */
+ * frames keep their place. If writing fails (a full disk) the recording ends, not the sound.
+ * Threads: the step calls recorder_write; one control thread calls everything else. */
 #ifndef HALO_RECORDER_H
 #define HALO_RECORDER_H
 
@@ -37,8 +34,7 @@ MUST_CHECK enum status recorder_keep(struct recorder *recorder);
 /* Real-time: writes frames to the ring. */
 void recorder_write(struct recorder *recorder, const float *const *planar, size_t frames);
 
-/* Waits until all frames so far and the header are on disk. *frames: frames in the file. If the
- * recording has failed, it returns at once. */
+/* Waits until all frames so far are on disk, or the recording has failed. *frames: in the file. */
 void recorder_flush(struct recorder *recorder, uint64_t *frames);
 
 /* The error that ended the recording. It is returned once; else NULL. */

@@ -80,8 +80,7 @@ static bool leads_out(const char *name)
     return name[0] == '/';
 }
 
-/* Remove "." and empty parts from a path, so that a file has one name. Returns the end of the path.
- */
+/* Remove "." and empty parts of a path, so that a file has one name. Returns the path's end. */
 static const char *tidy_name(char *name)
 {
     char *end = name;

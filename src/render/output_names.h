@@ -4,9 +4,7 @@
  *   {dir}    rooms/a                              {ext}    wav
  *   {index}  1, 2, ..., with as many digits as the last has
  *
- * {{ is a brace. Outputs never leave their folder, whatever the names of the inputs are. Threads:
- * any.
- */
+ * {{ is a brace. Outputs never leave their folder, whatever the inputs' names are. Threads: any. */
 #ifndef HALO_OUTPUT_NAMES_H
 #define HALO_OUTPUT_NAMES_H
 

@@ -25,8 +25,7 @@ struct render_plan {
     struct stage_settings settings; /* settings of the options, adapted to this sound */
     struct stream_format format;    /* format of the output */
     int sound_format;
-    /* Frames of the output, or FRAMES_UNKNOWN. Includes frames of a boundary, but no tails that
-     * plugins do not report. */
+    /* Frames of the output, with boundaries but without unreported tails; or FRAMES_UNKNOWN. */
     int64_t frames;
     size_t block; /* frames */
 };
@@ -81,8 +80,7 @@ static bool is_brief(const struct render_job *job)
     return job->plan.frames != FRAMES_UNKNOWN && (uint64_t)job->plan.frames <= most;
 }
 
-/* Errors (usage): the format of the output cannot hold the peak, has no quality, or is not
- * reproducible. */
+/* Errors (usage): the format cannot hold the peak, has no quality, or is not reproducible. */
 static enum status check_output(const struct render_options *options, int format)
 {
     const char *name = sound_format_name(format);
@@ -126,8 +124,7 @@ static size_t whole_block(const struct render_job *job)
     return whole < most ? whole : most / grain * grain;
 }
 
-/* The block. On the CPU it depends only on the chain and the length of the sound; in a reproducible
- * render only on the chain. */
+/* On the CPU the block depends on chain and length only; if reproducible, on the chain only. */
 static size_t choose_block(const struct render_job *job)
 {
     const struct render_options *options = job->options;
@@ -144,8 +141,7 @@ static size_t choose_block(const struct render_job *job)
     return block;
 }
 
-/* The requested precision, else the lowest that keeps all bits of the samples. Some options of GPUs
- * work only in single precision. */
+/* The requested precision, or the lowest for all bits. Some GPU options need single precision. */
 static enum precision choose_precision(const struct render_job *job)
 {
     const struct render_options *options = job->options;

@@ -1,8 +1,7 @@
 /* A job renders one sound through a chain into a file. A process runs any number of jobs, one after
  * the other or on several threads at once.
  *
- * Threads: any; a job's options and settings are its own while it runs.
- */
+ * Threads: any; a job's options and settings are its own while it runs. */
 #ifndef HALO_RENDER_JOB_H
 #define HALO_RENDER_JOB_H
 
@@ -11,8 +10,7 @@
 #include "sound/port.h"
 
 struct render_job_settings {
-    /* run on the caller's thread alone; false: on as many threads as the options say */
-    bool alone;
+    bool alone; /* run on the caller's thread alone; false: on as many threads as the options say */
     bool shows_progress;      /* show the progress of this job on a terminal */
     struct mask_cache *masks; /* shared with other jobs, or NULL */
     /* Called after each block (engine.h), instead of showing progress; NULL: not called. */

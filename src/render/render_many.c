@@ -41,9 +41,8 @@ struct render_set {
     struct mask_cache *masks;
     struct progress_of_many progress;
     pthread_mutex_t print_lock;
-    pthread_mutex_t alone_lock; /* held while a job with a one_at_a_time stage runs */
-    /* number of files that failed, and of these whose output existed */
-    atomic_size_t failed, existing;
+    pthread_mutex_t alone_lock;     /* held while a job with a one_at_a_time stage runs */
+    atomic_size_t failed, existing; /* files that failed; those whose output existed */
 };
 
 /* A file while it is rendered. */

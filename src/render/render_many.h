@@ -6,15 +6,13 @@
 
 #include "render/render_options.h"
 
-/* Prepare a process that runs many jobs: memory and transforms of a job are kept for the next. Call
- * before other threads run. */
+/* Keep memory and transforms of a job for the next one. Call before other threads run. */
 void render_expect_many(void);
 
 /* Memory for the masks that a process keeps, in bytes: a quarter of the memory that it may use. */
 size_t render_masks_memory(void);
 
-/* Whether all threads should share a file: it has very many bytes, or there are fewer files than
- * threads. */
+/* Whether all threads share a file: it is very long, or there are fewer files than threads. */
 bool render_is_long(double bytes, size_t files, size_t threads);
 
 /* Whether a message names this path: "hall/a.wav" does not name "a.wav". */

@@ -61,8 +61,7 @@ static enum status parse_normalize(void *context, const struct option_row *row, 
     return STATUS_OK;
 }
 
-/* Parse --channel. Names of channels are resolved later, in the layout of IN
- * (stated_layout_apply()). */
+/* Parse --channel. stated_layout_apply() resolves names of channels later, in IN's layout. */
 static enum status parse_channel(void *context, const struct option_row *row, const char *value)
 {
     struct render_options *options = context;

@@ -39,11 +39,10 @@ struct render_options {
     bool force;
     bool json;
     enum verbosity verbosity;
-    /* keeps a record of the output (atomic_file.h); NULL: none */
-    const struct output_record *record;
-    const char *out_dir;     /* folder for the outputs of many inputs; NULL: one input */
-    const char *name;        /* pattern for the names of many outputs (output_names.h) */
-    struct string_list more; /* arguments after the first two */
+    const struct output_record *record; /* keeps a record of the output (atomic_file.h); or NULL */
+    const char *out_dir;                /* folder for the outputs of many inputs; NULL: one input */
+    const char *name;                   /* pattern for the names of many outputs (output_names.h) */
+    struct string_list more;            /* arguments after the first two */
 };
 extern const struct option_row render_options_sound_rows[]; /* options about the output's sound */
 
@@ -66,8 +65,7 @@ MUST_CHECK enum status render_options_check(struct render_options *options);
 /* render_options_check() for a job: without checks of arguments and outputs. */
 MUST_CHECK enum status render_options_check_job(struct render_options *options);
 
-/* Copy options for a job, with no stage loaded. Free the copy by render_options_free. Errors:
- * memory. */
+/* Copy options for a job, with no stage loaded. Free by render_options_free. Errors: memory. */
 MUST_CHECK enum status render_options_copy(const struct render_options *options,
                                            struct render_options *copy);
 void render_options_free(struct render_options *options);

@@ -9,8 +9,7 @@ static enum stage_needs needs_of(const struct stage_list *stages, size_t index)
     return index < stages->count ? stage_needs(&stages->stages[index]) : STAGE_NEEDS_NOTHING;
 }
 
-/* Whether a pass ends before stage `index`. If the first stage must know the power, an empty pass
- * before it measures the sound. */
+/* Whether a pass ends before stage `index`. Pass 0 is empty if the first stage needs the power. */
 static bool ends_before(const struct stage_list *stages, size_t index)
 {
     bool begins_one = needs_of(stages, index) == STAGE_NEEDS_INPUT ||
@@ -135,7 +134,7 @@ static struct stage_power power_of(const struct render_passes *passes,
         .all_frames = after};
 }
 
-/* Run a pass. It has the tail, unless that is unknown and not wanted. */
+/* Run a pass, with its tail unless the tail's length is unknown and no tail is wanted. */
 static enum status run_into(struct render_passes *passes, struct render_pass *pass,
                             struct source *source, struct sink *spool, enum tail tail,
                             const struct engine_run_settings *run, struct engine_totals *totals)

@@ -7,8 +7,7 @@
  * All passes but the first also read frames before and after the sound, so that stages that look
  * back or ahead give the same output as in one pass. A power is the mean square of all samples of
  * all channels that are written. With --tail none these are as many frames as the sound has.
- * Threads: the control thread.
- */
+ * Threads: the control thread. */
 #ifndef HALO_RENDER_PASSES_H
 #define HALO_RENDER_PASSES_H
 
@@ -27,8 +26,7 @@ struct render_passes {
     size_t count;
     struct render_pass *passes;
     struct filter
-        /* sums of the latency and tail of all passes, and their block; `late` of the passes that
-         * ran */
+        /* sums of latency and tail of all passes, and the block; `late` of passes that ran */
         whole;
     bool in_double;
     uint64_t sound; /* frames of the sound, known after the first of several passes */
@@ -46,9 +44,8 @@ struct render_pass *render_passes_last(const struct render_passes *passes);
 MUST_CHECK enum status render_passes_check(const struct render_passes *passes,
                                            const struct render_options *options);
 
-/* Run all passes but the last, which is then ready to run. Ends early with STATUS_OK if a plugin is
- * late and run->stop_late is set. `beside`: see spool_open. Errors: those of engine_run; a silent
- * sound. */
+/* Run all passes but the last, which is then ready. Ends early with STATUS_OK if a plugin is late
+ * and run->stop_late is set. `beside`: see spool_open. Errors: engine_run's; a silent sound. */
 MUST_CHECK enum status render_passes_run(struct render_passes *passes, struct source *sound,
                                          const char *beside, enum tail tail,
                                          const struct engine_run_settings *run);

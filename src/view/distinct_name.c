@@ -50,8 +50,7 @@ static size_t same_bytes(const char *a, const char *b)
     return same;
 }
 
-/* Length of the folder that all names with a '/' have in common, including its last '/'. Names of
- * made masks have no '/'. */
+/* Length of the folder common to all names with a '/', with that '/'. Made masks have none. */
 static size_t common_folder(const char *const *names, size_t count)
 {
     const char *first = NULL;

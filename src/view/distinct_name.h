@@ -2,8 +2,7 @@
  *
  * A folder that all names are in is left out. If the name is still too long, the part that it has
  * in common with the name most like it is left out: "measured…left.wav", "measured…right.wav".
- * UTF-8. Threads: any.
- */
+ * UTF-8. Threads: any. */
 #ifndef HALO_DISTINCT_NAME_H
 #define HALO_DISTINCT_NAME_H
 

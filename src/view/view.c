@@ -425,8 +425,7 @@ static void open_keys(struct view_keys *keys)
     terminal_take_keys();
 }
 
-/* Reads bytes that have arrived. Standard input stays blocking, since other processes may share
- * it. */
+/* Reads bytes that have arrived. Standard input stays blocking, since others may share it. */
 static void fill(struct view_keys *keys)
 {
     struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};

@@ -8,8 +8,7 @@
  * libraries print to standard error. When the screen closes, messages that are too recent to have
  * been read are printed again. The terminal is restored by view_close, by exit(), and by any signal
  * that ends the program. One view at a time.
- * Threads: view_message and view_warning any; the other functions on the control thread.
- */
+ * Threads: view_message and view_warning any; the other functions on the control thread. */
 #ifndef HALO_VIEW_H
 #define HALO_VIEW_H
 
@@ -30,10 +29,9 @@ struct live_status_control {
     bool failed;   /* the stage failed and is left out */
 };
 
-/* The state of a running stream at one moment. The control thread fills it in about 20 times a
- * second, for a view and for OSC subscribers (osc.h). Data that it points to must stay valid only
- * during the call. Units: meters linear, 1 is full scale; gains and levels in dB; latencies in
- * frames. */
+/* State of a running stream at one moment, for a view and for OSC subscribers (osc.h); filled in
+ * about 20 times a second. Data that it points to must stay valid only during the call. Units:
+ * meters linear, 1 is full scale; gains and levels in dB; latencies in frames. */
 struct live_status {
     const char *command; /* such as "halo live"; NULL: "halo" */
     double seconds;      /* length of the sound so far */
@@ -41,8 +39,7 @@ struct live_status {
     uint32_t rate;
     size_t block;       /* frames */
     const char *device; /* such as "JACK: system -> system" */
-    /* what is played and where, such as "voice.wav 0:03.2/0:05.0"; NULL: an input */
-    const char *place;
+    const char *place; /* what plays and where, such as "voice.wav 0:03.2/0:05.0"; NULL: an input */
 
     size_t inputs, outputs;
     const struct meter_reading *in, *out; /* one reading for each input, and for each output */
@@ -70,9 +67,8 @@ struct live_status {
     size_t latency_adapter;
     bool has_bridge;       /* input and output have two clocks, with a bridge between them */
     size_t latency_bridge; /* has_bridge only */
-    /* has_bridge only: how much faster the input's clock is than the output's, in ppm */
-    double ratio_ppm;
-    const char *backend; /* backend of the convolver, or NULL */
+    double ratio_ppm;      /* has_bridge only: ppm by which the input's clock is faster */
+    const char *backend;   /* backend of the convolver, or NULL */
 
     const char *recording; /* path of the recording; NULL: none */
     double recorded;       /* length of the recording, in seconds */
@@ -81,9 +77,8 @@ struct live_status {
 
     const char *const *lines; /* further text in UTF-8: trials, plots */
     size_t line_count;
-    /* number of the first `lines` that are a question to the listener; they are displayed first */
-    size_t question_lines;
-    const char *keys; /* help line, such as "1-9 choose  space dry  q leave" */
+    size_t question_lines; /* number of `lines` that are a question; they come first */
+    const char *keys;      /* help line, such as "1-9 choose  space dry  q leave" */
 };
 
 /* Total latency from input to output. */
@@ -109,8 +104,7 @@ enum view_choice {
 MUST_CHECK enum status view_open(enum view_choice choice, double interval, struct view **view);
 void view_close(struct view *view); /* restores the terminal first; NULL is ignored */
 
-/* Milliseconds between two rounds of the control thread. It is half the view's interval, but at
- * most a fifth of a second. */
+/* ms between rounds of the control thread: half the view's interval, 25 to 200. */
 int view_tick(const struct view *view);
 
 /* Whether it is time to call view_show. Before, the caller need not make a status. */
@@ -119,13 +113,11 @@ bool view_is_due(const struct view *view);
 /* Displays `status` if it is time. */
 void view_show(struct view *view, const struct live_status *status);
 
-/* A copy of `status`. If it is `hidden`, the copy lacks all that would reveal the choice: chosen is
- * 0, there is no switch, no output meter, no control, no late or lost block, and load and reduction
- * are NaN. */
+/* A copy of `status`. If `hidden`, it lacks all that would reveal the choice: chosen is 0; no
+ * switch, output meter, control, late or lost block; load and reduction are NaN. */
 struct live_status view_visible(const struct live_status *status);
 
-/* Columns of the screen. INT_MAX: lines may have any length, as in plain and json, or if `view` is
- * NULL. */
+/* Columns of the screen. INT_MAX: lines of any length, as in plain and json or without a view. */
 int view_columns(const struct view *view);
 int view_rows(const struct view *view); /* rows of the screen; INT_MAX as in view_columns */
 
@@ -138,8 +130,7 @@ void view_message(struct view *view, const char *format, ...) PRINTF_LIKE(2, 3);
 /* Like view_message, but for warnings. */
 void view_warning(struct view *view, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Results of view_key that are not characters. Characters are Unicode code points; Enter is 10
- * and Escape 27. */
+/* Results of view_key that are no characters (Unicode code points; Enter is 10, Escape 27). */
 enum view_key_code {
     VIEW_KEY_NONE = -1,
     VIEW_KEY_LEFT = 0x110000, /* beyond the last Unicode code point */
@@ -153,12 +144,10 @@ enum view_key_code {
     VIEW_KEY_BACKSPACE,
 };
 
-/* The next key, or VIEW_KEY_NONE. Never waits. Call it until there is no key. If standard input is
- * not a terminal, each character is a key. */
+/* The next key, or VIEW_KEY_NONE. Never waits. Without a terminal, each character is a key. */
 int view_key(struct view *view);
 
-/* A descriptor for poll(): readable when view_key may return a key; -1: no more keys will come. Ask
- * again before each poll. */
+/* For poll(): readable when view_key may return a key; ask each time. -1: no more keys come. */
 int view_key_fd(const struct view *view);
 
 #endif

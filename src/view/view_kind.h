@@ -13,15 +13,13 @@ struct view_kind {
     void (*close)(struct view *view);       /* closes the view; NULL: nothing to do */
     /* shows a status from view_visible */
     void (*show)(struct view *view, const struct live_status *status);
-    /* shows a message; called on any thread; NULL: print a note */
-    void (*message)(struct view *view, const char *text);
+    void (*message)(struct view *view, const char *text); /* on any thread; NULL: print a note */
     int (*key)(struct view *view); /* returns the next key; NULL: view.c reads the keys */
     int (*width)(void);            /* columns; NULL: unlimited */
     int (*height)(void);           /* rows; NULL: unlimited */
 };
 
-/* Keys from standard input: a terminal in raw mode, or a pipe or file where each character is a
- * key. */
+/* Keys from standard input: a terminal in raw mode, or a pipe or file (a key per character). */
 struct view_keys {
     bool ended;
     unsigned char bytes[64]; /* bytes that were read and not returned yet */

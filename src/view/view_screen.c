@@ -18,8 +18,7 @@ enum {
     ESCAPE_MS = 25,    /* ms to wait for the rest of an escape sequence */
     ERROR_READS = 128, /* most reads of standard error at a time */
 };
-/* seconds on the screen after which a message counts as read */
-static const double READING_TIME = 2;
+static const double READING_TIME = 2; /* seconds on the screen; then a message counts as read */
 
 static void add_message(void *context, const char *text)
 {

@@ -1,5 +1,4 @@
-/* Private to view_screen*.c. Threads: the control thread, between newterm() and endwin(). Any
- * thread may add messages. */
+/* Private to view_screen*.c. Threads: control, from newterm() to endwin(); messages from any. */
 #ifndef HALO_VIEW_SCREEN_H
 #define HALO_VIEW_SCREEN_H
 

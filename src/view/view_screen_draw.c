@@ -180,8 +180,7 @@ static int draw_wrapped(const char *text, struct pen pen, enum screen_style styl
     return rows;
 }
 
-/* Draws the lines of a question from `row` on. If `row` is -1, only counts. Returns the number of
- * rows. */
+/* Draws a question's lines from `row` on; if `row` is -1, only counts. Returns their rows. */
 static int screen_draw_questions(const struct live_status *status, int row, int most, int width)
 {
     int rows = 0;
@@ -430,8 +429,7 @@ static void grant(int *left, int *rows, int want)
     }
 }
 
-/* Draws the title. What plays is most important: if there is too little room, the milliseconds are
- * left out, then rate and block. */
+/* Draws the title. If room is short, leaves out the milliseconds, then rate and block. */
 static void put_title(const struct layout *layout, const struct live_status *status)
 {
     struct pen pen = pen_at(layout, 0);
@@ -510,8 +508,7 @@ static size_t listed_choices(const struct live_status *status)
     return status->choices + (status->without_dry ? 0 : 1);
 }
 
-/* Draws the choices: in one column if they fit, else in several columns, scrolled to the chosen
- * one. */
+/* Draws the choices in one column, else in several columns, scrolled to the chosen one. */
 static int put_choices(const struct layout *layout, int row, const struct live_status *status)
 {
     int listed = (int)listed_choices(status), rows = layout->choices;

@@ -5,24 +5,16 @@
 #include <math.h>
 #include <string.h>
 
-static const double MEMORY = 120e9; /* ns of calls that the line may cover */
-/* relative deviation of a clock from its nominal rate, at most */
-static const double DEVIATION = 0.01;
+static const double MEMORY = 120e9;       /* ns of calls that the line may cover */
+static const double DEVIATION = 0.01;     /* relative deviation of a clock from nominal, at most */
 static const double LATENESS_LEAST = 0.1; /* frames: lower bound of the mean lateness */
-/* Error of the slope, relative, at which the calls and the prior have the same weight. */
-static const double DOUBT = 5e-4;
-/* error of the line, in mean latenesses, times the number of calls */
-static const double SPREAD = 20;
-/* Evidence for a change, in mean latenesses, above which it is not chance. */
-static const double EVIDENCE = 38;
-/* Frames by which a call may be earlier than the line, in addition to EARLY. */
-static const double EARLY_LEAST = 0.25;
-/* Mean latenesses, divided by the number of calls, by which a call may be earlier than the line. */
-static const double EARLY = 40;
-/* number of calls that the mean lateness is averaged over */
-static const double LATENESS_CALLS = 128;
-/* number of calls that the initial mean lateness counts for */
-static const double LATENESS_PRIOR = 8;
+static const double DOUBT = 5e-4;  /* relative slope error at which calls and prior weigh alike */
+static const double SPREAD = 20;   /* error of the line in mean latenesses, times number of calls */
+static const double EVIDENCE = 38; /* in mean latenesses; above it, a change is not chance */
+static const double EARLY_LEAST = 0.25; /* frames by which a call may be early, besides EARLY */
+static const double EARLY = 40; /* a call may be early by EARLY mean latenesses / number of calls */
+static const double LATENESS_CALLS = 128; /* calls that the mean lateness is averaged over */
+static const double LATENESS_PRIOR = 8;   /* calls that the initial mean lateness counts for */
 enum { MISSED_LEAST = 6, DOUBTED = 32 };
 
 HALO_REALTIME static void forget(struct call_clock *clock)
@@ -176,15 +168,15 @@ HALO_REALTIME static void add_level(struct call_clock *clock, double late, doubl
     levels[clock->level_count++] = added;
 }
 
-/* A change of the clock: how it was found in the lateness of the calls since. */
+/* A change of the clock, found in the lateness of the calls after it. */
 struct change {
     size_t calls;    /* calls since the change */
     double evidence; /* area below the lateness of these calls, in calls times ns */
     double rise;     /* relative change of the clock's slope */
 };
 
-/* Tests whether the device lost time: no call has come near the line since. Calls that were held up
- * come all at once. So their lateness counts no more than half the time that has passed since. */
+/* Tests whether the device lost time: after some call, none has come near the line. Calls that were
+ * held up come all at once, so lateness counts at most half the time since that call. */
 HALO_REALTIME static struct change find_step(const struct call_clock *clock, double time)
 {
     struct change step = {0};
@@ -199,8 +191,7 @@ HALO_REALTIME static struct change find_step(const struct call_clock *clock, dou
     return step;
 }
 
-/* Slope of the steepest line that starts at the end of level `from` and lies below all later
- * levels. */
+/* Slope of the steepest line from the end of level `from` that lies below all later levels. */
 HALO_REALTIME static double rise_from(const struct call_clock *clock, size_t from)
 {
     const struct call_clock_level *levels = clock->levels;

@@ -12,10 +12,9 @@
  * calls stay late (a step). Both are tested on the lateness of the recent calls: the area below all
  * of them must be much larger than chance would make it. With calls late by up to half a period,
  * evenly distributed, a clock that becomes 2,000 ppm slower is found when it has drifted by a fifth
- * of a period. If a call is earlier
- * than the line's error allows, the clock has become faster. After any of these changes the line is
- * found again, from the calls since. Units: frames of the device, ns. Threads: one. Real-time.
- */
+ * of a period. If a call is earlier than the line's error allows, the clock has become faster.
+ * After each change the line is found again, from the calls since. Units: frames of the device, ns.
+ * Threads: one. Real-time. */
 #ifndef HALO_CALL_CLOCK_H
 #define HALO_CALL_CLOCK_H
 
@@ -33,10 +32,10 @@ struct call_clock_point {
     double frames, time;
 };
 
-/* A run of calls. Neither they nor later calls were less late than `late`, in ns. */
+/* Calls in a row. None of them, and no later call, was less late than `late`, in ns. */
 struct call_clock_level {
     double late;
-    double from, to; /* ns; `to`: when the call came that is `late` */
+    double from, to; /* ns; `to`: when the call came whose lateness is `late` */
     size_t calls;
 };
 
@@ -53,9 +52,8 @@ struct call_clock {
     size_t stretch; /* calls in a stretch */
     size_t filled;  /* calls in the last stretch so far */
     struct call_clock_point recent[CALL_CLOCK_RECENT];
-    size_t seen; /* calls in all */
-    /* levels of the recent calls, in ascending order of `late` */
-    struct call_clock_level levels[CALL_CLOCK_LEVELS];
+    size_t seen;                                       /* calls in all */
+    struct call_clock_level levels[CALL_CLOCK_LEVELS]; /* of recent calls, ascending by `late` */
     size_t level_count;
     size_t level_calls; /* calls of all levels */
 };

@@ -98,17 +98,13 @@ static void device_join_run(struct device_join *join, device_step *step, void *c
 
 enum { SIDE_POLL_NS = 2000000 };
 #define SECOND INT64_C(1000000000)
-/* time for the first call; PulseAudio takes 2 s to start */
-static const int64_t BEGIN_NS = 5 * SECOND;
+static const int64_t BEGIN_NS = 5 * SECOND; /* time for the first call; PulseAudio needs 2 s */
 static const int64_t LEARN_NS = SECOND / 2; /* time for LEARN_CALLS calls, from the first one on */
-/* calls until the period counts as known; the first one may have another length */
-static const size_t LEARN_CALLS = 8;
-static const int64_t STOP_NS = 2 * SECOND; /* time for a step or a close to return */
-/* time for a close to return once a signal asked to stop */
-static const int64_t CLOSE_STOPPING_NS = SECOND * 7 / 10;
-static const int64_t AGAIN_NS = SECOND / 20; /* time for a close that was abandoned earlier */
-/* time without a call after which the device is lost */
-static const int64_t SILENT_NS = SECOND * 3 / 2;
+static const size_t LEARN_CALLS = 8; /* calls until the period is known; the first may differ */
+static const int64_t STOP_NS = 2 * SECOND;                /* time for a step or a close to return */
+static const int64_t CLOSE_STOPPING_NS = SECOND * 7 / 10; /* time for a close after a stop signal */
+static const int64_t AGAIN_NS = SECOND / 20;     /* time for a close that was abandoned earlier */
+static const int64_t SILENT_NS = SECOND * 3 / 2; /* a device without a call for so long is lost */
 
 /* ---- open ---- */
 
@@ -340,9 +336,8 @@ double device_hangs(void)
     return abandoned ? 1e-9 * (double)(monotonic_ns() - abandoned_at) : 0;
 }
 
-/* The drivers, in the order of `halo devices`, which is also the order in which they are tried.
- * Sound servers come first, drivers with `only_named` last. ROW(NAME) stands for driver_NAME in
- * driver_NAME.c. */
+/* The drivers, in the order of `halo devices` and of trying: sound servers first, `only_named`
+ * last. ROW(NAME) stands for driver_NAME in driver_NAME.c. */
 #ifdef HALO_WITH_PIPEWIRE
 #define PIPEWIRE(ROW) ROW(pipewire)
 #else
@@ -371,8 +366,7 @@ DRIVERS(DECLARE)
 static const struct device_driver *const drivers[] = {DRIVERS(ENTRY)};
 enum { DRIVER_COUNT = sizeof drivers / sizeof *drivers };
 
-/* Index in device.sides. With two clocks, output and input have a side each. Otherwise WHOLE has
- * both. */
+/* Index in device.sides. With two clocks, each direction has a side. Otherwise WHOLE has both. */
 enum { WHOLE, OUTPUT_SIDE = WHOLE, INPUT_SIDE };
 
 struct device {
@@ -478,9 +472,8 @@ static const char no_sinks[] =
     "module-null-sink sink_name=halo' and filter what it plays with 'PULSE_SOURCE=halo.monitor "
     "halo live --device pulse'";
 
-/* Whether no further driver has to be tried. If the request names no device, the first driver with
- * a server is used, even if its server does not answer: halo must not play through another driver
- * unasked. */
+/* Whether no further driver has to be tried. Without a named device, the first driver with a server
+ * is enough, even if the server does not answer: halo must not choose another one unasked. */
 static bool is_enough(const struct device_request *request, const struct device_list *list)
 {
     bool has_default = false;
@@ -575,8 +568,7 @@ static bool are_of_one(const struct device_request *request)
     return (!in || !out) && !one->spec && has_device(one, in ? request->output : request->input);
 }
 
-/* Refuses a device's number beside a driver's name: the driver's devices are not listed a second
- * time, so the numbers would differ. */
+/* Refuses a device's number beside a driver's name: the numbers would differ from the list's. */
 static enum status refuse_number(const struct device_request *request)
 {
     const char *const names[] = {request->input, request->output};
@@ -593,8 +585,7 @@ static enum status refuse_number(const struct device_request *request)
     return STATUS_OK;
 }
 
-/* If input and output name two drivers, or two devices of a driver with a spec, opens one after the
- * other. */
+/* If input and output name two drivers, or two specs of one, opens them one after the other. */
 static enum status open_directions(const struct device_request *request, struct device *device)
 {
     struct device_request one = *request;
@@ -613,8 +604,7 @@ static enum status open_directions(const struct device_request *request, struct 
     return open_device(&one, device);
 }
 
-/* A device is opened on a thread that can be abandoned, since a hanging server may block its
- * clients for ever. */
+/* A thread that opens a device. halo can abandon it, since a hanging server may block for ever. */
 struct opening {
     struct device_request request;
     struct device *device;
@@ -624,8 +614,7 @@ struct opening {
 };
 
 enum { LOOK_NS = 2000000 };
-/* time for an opening to return, after a signal to stop */
-static const int64_t STOPPING_NS = 500000000;
+static const int64_t STOPPING_NS = 500000000; /* time for an opening after a stop signal */
 
 static void *open_main(void *argument)
 {

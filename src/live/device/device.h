@@ -4,8 +4,7 @@
  * latency is added. If input and output have two clocks, each has a stream, with a bridge between
  * them (device_bridge.h). So it is with two devices of ALSA, or of two drivers. Rate and period are
  * then the output's. After device_open the device plays silence and discards its input, until
- * device_run sets a step. Stop a step before setting another. The device's period is the step's
- * block.
+ * device_run sets a step. Stop a step before setting another. The step's block is the period.
  * Units: frames, Hz, seconds. Channels count from 1 in the maps that users write, else from 0.
  * Threads: one control thread; the step is called on a thread of the device. One device at a time.
  */
@@ -24,8 +23,7 @@ enum device_latency { DEVICE_LATENCY_LOW, DEVICE_LATENCY_HIGH, DEVICE_LATENCY_SE
 
 /* Zero and NULL stand for the system's default. */
 struct device_request {
-    /* name of a driver or of a host API, or an unambiguous part of the latter */
-    const char *driver;
+    const char *driver; /* name of a driver or host API, or an unambiguous part of the latter */
     const char *input;  /* a name, a part of one, an index of `halo devices`, or DRIVER:SPEC */
     const char *output; /* like `input` */
     const char *sink;   /* name of a virtual sink to make; its sound is the input */
@@ -40,14 +38,10 @@ struct device_request {
     size_t input_map_count;
     const size_t *output_map; /* numbers of the device's channels, from 1; override channels_out */
     size_t output_map_count;
-    /* DEVICE_LATENCY_LOW: four periods of `block`, if the host API allows it */
-    enum device_latency latency;
-    double latency_seconds; /* DEVICE_LATENCY_SECONDS only: latency of the device's buffer */
-    /* The stream was lost and is opened again: restore its connections instead of the default
-     * ones. */
-    bool returns;
-    /* DEVICE_LATENCY_LOW only: least latency of the buffer in seconds; 0: no lower limit */
-    double latency_least;
+    enum device_latency latency; /* DEVICE_LATENCY_LOW: four periods of `block`, if possible */
+    double latency_seconds;      /* DEVICE_LATENCY_SECONDS only: latency of the device's buffer */
+    bool returns; /* reopening after a loss: restore the connections, not the default ones */
+    double latency_least; /* DEVICE_LATENCY_LOW: least seconds of the buffer; 0: no limit */
     /* Layout of the step's channels. Unknown: the device's layout. */
     struct channel_layout layout_in, layout_out;
 };
@@ -62,9 +56,8 @@ struct device_info {
     size_t channels_out;
     struct channel_layout layout_in; /* layout of the input; unknown if nothing states it */
     size_t period;                   /* frames of the last call */
-    /* frames, best block for a step: the period, or a part of it if the period may change */
-    size_t block;
-    bool varies;             /* the last calls differed in length */
+    size_t block; /* frames: best for a step; the period, or a part if the period may change */
+    bool varies;  /* the last calls differed in length */
     bool follows_default;    /* the output follows the system's default device when that changes */
     uint64_t input_latency;  /* frames; 0: unknown */
     uint64_t output_latency; /* frames; 0: unknown */
@@ -76,8 +69,7 @@ struct device_info {
     bool is_deaf;    /* the input cannot hear the output: it is a file or what programs play */
     bool has_bridge; /* input and output have two clocks, with a bridge between them */
     uint64_t bridge_latency; /* has_bridge only: frames of delay by the bridge, now */
-    /* has_bridge only: how much faster the input's clock is than the output's, in ppm */
-    double ratio_ppm;
+    double ratio_ppm;        /* has_bridge only: ppm by which the input's clock is faster */
 };
 
 enum device_state { DEVICE_RUNNING, DEVICE_CHANGED, DEVICE_LOST };
@@ -85,8 +77,7 @@ enum device_state { DEVICE_RUNNING, DEVICE_CHANGED, DEVICE_LOST };
 struct device;
 
 /* A step. Planar: in[c] and out[c] are channels in the order of the maps. The step writes all of
- * `out`, which does not overlap `in`. `lost`: sound was lost just before this block (xrun).
- * Real-time. */
+ * `out`, which does not overlap `in`. `lost`: sound was lost just before (xrun). Real-time. */
 typedef void device_step(void *context, const float *const *in, float *const *out, size_t frames,
                          bool lost);
 
@@ -120,8 +111,7 @@ struct device_row {
     bool default_loopback; /* its input is what is played to the default output */
 };
 
-/* The index of a row is the number that `halo devices` prints. Devices with `only_named` come
- * last. */
+/* The index of a row is its number in `halo devices`. Devices with `only_named` come last. */
 struct device_list {
     struct device_host *hosts;
     size_t host_count;
@@ -131,8 +121,7 @@ struct device_list {
     const char *silent; /* message if a sound server runs but does not answer; else NULL */
 };
 
-/* Lists the present devices. Call it only while no device is open. Errors (the list is empty then):
- * the sound system's, memory. */
+/* Lists the devices, while none is open. Errors (empty list): the sound system's, memory. */
 MUST_CHECK enum status device_list_init(struct device_list *list);
 void device_list_free(struct device_list *list);
 
@@ -145,26 +134,21 @@ MUST_CHECK enum status device_open(const struct device_request *request, struct 
 
 void device_info(const struct device *device, struct device_info *info);
 
-/* Tells the sound system the latency of the step, in frames. Sound systems report it to other
- * programs. */
+/* Tells the sound system the step's latency in frames, for other programs. */
 void device_set_latency(struct device *device, uint64_t frames);
 
 /* Calls `step` from the next block on. Only while no step runs. */
 void device_run(struct device *device, device_step *step, void *context);
 
-/* Plays silence again. Returns false if the step has not returned after 2 s. Then nothing that the
- * step uses may be freed. */
+/* Plays silence again. False: the step hangs for 2 s, and nothing that it uses may be freed. */
 bool device_stop(struct device *device);
 
 /* State of the device; call it four times a second or more.
- * - DEVICE_LOST: the device is gone, or made no call for 1.5 s and its driver cannot tell why.
- *   Close it.
- * - DEVICE_CHANGED: the rate of the input or output is no longer that of the bridge. Close the
- *   device and open it again. */
+ * - DEVICE_LOST: gone, or no call for 1.5 s and its driver cannot tell why. Close it.
+ * - DEVICE_CHANGED: input or output has another rate than the bridge. Close and open it again. */
 enum device_state device_state(struct device *device);
 
-/* Seconds for which the device has made no call, when device_state was last called. 0: it does not
- * stall. */
+/* Seconds without a call of the device, when device_state was last called. 0: no stall. */
 double device_stalled(const struct device *device);
 
 /* Message about the device's connections, while it applies. NULL: none. */
@@ -189,8 +173,7 @@ double device_hangs(void);
 /* Writes "JACK: system", or "ALSA: in -> out" if input and output differ. */
 void device_describe(const struct device_info *info, char *text, size_t size);
 
-/* Locks the memory. Prints a note if real-time priority or locked memory is not granted, and how to
- * get it. */
+/* Locks the memory. If this or real-time priority is not granted, a note says how to get it. */
 void device_report_grants(const struct device_info *info);
 
 #endif

@@ -19,12 +19,10 @@ static const double SETTLE = 0.05; /* seconds in which the ratio moves to a new 
 static const double GENTLE = 9e-4;
 static const double SLOW = 30;          /* seconds; see GENTLE */
 static const double CORRECTION = 0.005; /* relative change of the pitch, at most */
-/* Seconds. If the delay is wrong by more than this and a period, the output pauses until it is
- * right. */
+/* Seconds. With a delay error above this and a period, the output pauses until it is right. */
 static const double JUMP = 0.04;
-static const double RISE = 0.005; /* seconds of the fade in after a gap */
-/* ns for which the longest call counts as the period */
-static const int64_t LONGEST_NS = 4000000000;
+static const double RISE = 0.005;             /* seconds of the fade in after a gap */
+static const int64_t LONGEST_NS = 4000000000; /* the longest call of this time is the period */
 
 void bridge_free(struct bridge *bridge)
 {

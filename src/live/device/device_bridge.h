@@ -16,8 +16,7 @@
  * one gap, and the delay does not grow.
  *
  * Threads: bridge_write on the input's and bridge_read on the output's, both real-time. The rest on
- * the control thread; init and free only while neither runs.
- */
+ * the control thread; init and free only while neither runs. */
 #ifndef HALO_DEVICE_BRIDGE_H
 #define HALO_DEVICE_BRIDGE_H
 
@@ -38,8 +37,8 @@ struct bridge_side {
     uint64_t frames; /* frames so far */
     struct call_clock clock;
     size_t longest;        /* longest call since `longest_from`, in frames */
-    size_t longest_before; /* longest call in the time before, in frames */
-    int64_t longest_from;  /* start of the present time, ns; a time lasts LONGEST_NS */
+    size_t longest_before; /* longest call in the interval before, in frames */
+    int64_t longest_from;  /* start of the present interval of LONGEST_NS, ns */
 };
 
 /* A call of the input, as it is told to the output's thread. */
@@ -50,8 +49,7 @@ struct bridge_call {
     bool lost;    /* the input lost sound before this call */
 };
 
-/* The input's thread uses `written`, `lost` and `written_frames`; the output's thread uses `input`
- * and all that follows. */
+/* The input's thread uses `written` to `written_frames`, the output's `input` and all below. */
 struct bridge {
     size_t channels;
     struct ring *audio;    /* interleaved frames */
@@ -73,10 +71,9 @@ struct bridge {
 
 /* State of a bridge, for display. */
 struct bridge_state {
-    /* ppm by which the input's clock is faster than the output's, relative to the nominal rates */
-    double ratio_ppm;
-    double delay;  /* frames of the output: delay by the bridge */
-    double target; /* frames of the output: what `delay` should be */
+    double ratio_ppm; /* ppm by which the input's clock is faster, relative to nominal rates */
+    double delay;     /* frames of the output: delay by the bridge */
+    double target;    /* frames of the output: what `delay` should be */
 };
 
 /* Errors: memory. */
@@ -87,14 +84,12 @@ void bridge_free(struct bridge *bridge);
 /* Empties the ring and restarts both clocks, with these periods in frames. */
 void bridge_start(struct bridge *bridge, size_t period_in, size_t period_out);
 
-/* A call of the input with `frames` frames at `time` (ns). `lost`: the device lost sound before
- * it. */
+/* A call of the input with `frames` frames at `time` (ns). `lost`: sound was lost before it. */
 void bridge_write(struct bridge *bridge, const float *const *in, size_t frames, int64_t time,
                   bool lost);
 
 /* A call of the output for `frames` frames (at most DEVICE_FRAMES_MOST) at `time` (ns). Sets in[c]
- * to the input's sound, valid until the next call. `lost`: the device lost sound before it. Returns
- * true if a gap begins. */
+ * to the input's sound, valid until the next call. Returns true if a gap begins. */
 bool bridge_read(struct bridge *bridge, const float **in, size_t frames, int64_t time, bool lost);
 
 struct bridge_state bridge_state(const struct bridge *bridge);

@@ -12,13 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* calls of the same length after which the period counts as constant again */
-enum { STEADY_CALLS = 32 };
-/* a lower priority is not enough: other threads would often preempt */
-enum { PRIORITY_LEAST = 10 };
+enum { STEADY_CALLS = 32 };   /* calls of one length after which the period is constant */
+enum { PRIORITY_LEAST = 10 }; /* with less, other threads would often preempt */
 
-/* Runs in the first call, while silence plays. Some systems give the thread too low a priority, or
- * none. */
+/* Runs in the first call, in silence. Some systems give the thread too low a priority, or none. */
 static void raise_priority(struct device_stream *stream)
 {
     struct realtime_before before;
@@ -30,8 +27,7 @@ static void raise_priority(struct device_stream *stream)
         stream->priority = REALTIME_PRIORITY;
 }
 
-/* The first call may be longer, if input was gathered before it. It does not make the period
- * vary. */
+/* The first call may be longer, since input was gathered; it does not make the period vary. */
 HALO_REALTIME static void count_call(struct device_stream *stream, size_t frames)
 {
     size_t calls = atomic_load_explicit(&stream->calls, memory_order_relaxed);
@@ -86,8 +82,7 @@ HALO_REALTIME bool device_process(struct device_stream *stream, const float *con
     return slot;
 }
 
-/* file descriptor of standard error while it is discarded; else -1 */
-static int standard_error = -1;
+static int standard_error = -1; /* descriptor of standard error while it is discarded; else -1 */
 
 void device_hush(void)
 {
@@ -377,8 +372,7 @@ static enum status choose_devices(const struct device_request *request,
     return STATUS_OK;
 }
 
-/* Chooses the channels of a device, or of a sink to make. A sink has as many as the request asks
- * for. */
+/* Chooses the channels of a device, or of a sink to make, which gets as many as requested. */
 static enum status choose_channels(const struct device_row *row, const char *sink,
                                    enum device_direction direction, size_t request,
                                    const size_t *map, size_t map_count,

@@ -2,9 +2,7 @@
  *
  * A driver is one file with a struct device_driver, and a row of the table in device.c. device.c
  * chooses driver and device by name, detects a stalled device, and abandons a close that hangs.
- * Threads: the control thread; close may be called on another one; device_process is called on the
- * driver's thread.
- */
+ * Threads: control; close may be called on another one, device_process on the driver's thread. */
 #ifndef HALO_DEVICE_DRIVER_H
 #define HALO_DEVICE_DRIVER_H
 
@@ -37,8 +35,7 @@ struct device_slot {
     void *context;
 };
 
-/* Shared by the driver's thread and the control thread. Members that are not atomic are written
- * before the stream starts. */
+/* Shared by driver's and control thread. Members that are not atomic are set before the start. */
 struct device_stream {
     struct device_channels in;
     struct device_channels out;
@@ -50,16 +47,14 @@ struct device_stream {
     atomic_size_t calls;                 /* calls so far */
     atomic_size_t period;                /* frames of the last call */
     atomic_bool varies;                  /* the last calls differed in length */
-    size_t steady;       /* calls in a row of this period; used by the driver's thread only */
-    atomic_int priority; /* real-time priority of the driver's thread, as in device_info */
-    /* time of the current call, set by the driver's thread; 0: use the monotonic clock */
-    int64_t simulated_ns;
+    size_t steady;        /* calls in a row of this period; used by the driver's thread only */
+    atomic_int priority;  /* real-time priority of the driver's thread, as in device_info */
+    int64_t simulated_ns; /* the driver's time of this call; 0: use the monotonic clock */
     const char *_Atomic notice; /* message for users about the connections; NULL: none */
 };
 
-/* Runs the step for one call. `in` and `out` have the opened channels, or are NULL (no input, no
- * output). All of `out` is written. `lost`: sound was lost just before. Returns false if no step
- * runs and `out` is silence. Real-time. */
+/* Runs the step for one call. `in` and `out`: opened channels, or NULL. Writes all of `out`.
+ * `lost`: sound was lost before. Returns false if no step runs and `out` is silence. Real-time. */
 bool device_process(struct device_stream *stream, const float *const *in, float *const *out,
                     size_t frames, bool lost);
 
@@ -75,12 +70,10 @@ struct device_driver {
     const char *name;   /* selected by --driver NAME or --device NAME[:SPEC] */
     const char *spec;   /* describes SPEC to users; NULL: it takes none */
     const char *absent; /* error message if the user names the driver and it lists no host API */
-    /* shared library that the driver needs, open while the functions below run; NULL: none */
-    struct library *library;
+    struct library *library; /* shared library that the functions below need; NULL: none */
 
-    /* Starts the driver and appends its devices with device_list_add. If its server does not run,
-     * appends nothing. `spec` may be NULL. Errors: the sound system's. `end` is called in any
-     * case. */
+    /* Starts the driver and appends its devices; none if its server does not run. `spec` may be
+     * NULL. Errors: the sound system's. `end` is called in any case. */
     enum status (*enumerate)(const char *spec, struct device_list *list);
 
     /* Opens and starts a stream, which calls device_process. Called between enumerate and end.
@@ -90,25 +83,21 @@ struct device_driver {
                         void **opened);
 
     bool (*is_running)(void *opened); /* returns false if the device is gone */
-    /* fills in rate, latencies and layout */
-    void (*describe)(void *opened, struct device_info *info);
-    void (*watch)(void *opened); /* called by device_state; may be NULL */
-    /* takes the latency of the step; may be NULL */
-    void (*set_latency)(void *opened, uint64_t frames);
+    void (*describe)(void *opened, struct device_info *info); /* sets rate, latencies and layout */
+    void (*watch)(void *opened);                        /* called by device_state; may be NULL */
+    void (*set_latency)(void *opened, uint64_t frames); /* takes the step's latency; may be NULL */
 
     /* Ends the stream and frees it. Errors: a file that the device wrote is not complete. */
     enum status (*close)(void *opened);
     void (*end)(void); /* releases what enumerate started; no stream is open */
     bool noisy; /* discard standard error during close and end, since the library writes to it */
-    /* A stream without calls is not lost, since is_running tells whether the server is gone. */
-    bool outlives_stalls;
-    bool mixes_to_mono; /* a device of one channel plays the sum of all channels */
-    bool has_sinks;     /* supports the `sink` and `loopback` of a request */
-    bool only_named;    /* never used unless the user names it */
+    bool outlives_stalls; /* a stalled stream is not lost: is_running tells if the server is gone */
+    bool mixes_to_mono;   /* a device of one channel plays the sum of all channels */
+    bool has_sinks;       /* supports the `sink` and `loopback` of a request */
+    bool only_named;      /* never used unless the user names it */
 };
 
-/* Appends a host API. Append its devices next. The driver fills in each entry before it adds
- * another one. Errors: memory. */
+/* Appends a host API; its devices follow. Fill in each entry before the next. Errors: memory. */
 MUST_CHECK enum status device_list_add_host(struct device_list *list, const char *name,
                                             struct device_host **host);
 MUST_CHECK enum status device_list_add(struct device_list *list, size_t host, const char *name,
@@ -152,8 +141,7 @@ bool device_choose_names_two(const struct device_driver *const *drivers, size_t 
 bool device_choice_has_one_clock(const struct device_choice *choice,
                                  const struct device_list *list);
 
-/* Finds the devices and channels that fit the request. `named`: the request named the driver.
- * Errors: those of device_open. */
+/* Finds devices and channels for a request; `named`: it named the driver. Errors: device_open's. */
 MUST_CHECK enum status device_choose(const struct device_request *request,
                                      const struct device_list *list, bool named,
                                      struct device_choice *choice);

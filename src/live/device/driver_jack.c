@@ -26,9 +26,7 @@ struct jack_patch {
     size_t count;
 };
 
-/* looks at the connections after a change, since a connection may be seen only after the next
- * period */
-enum { LOOKS = 8 };
+enum { LOOKS = 8 }; /* looks after a change: a connection may be seen only a period later */
 enum { POLL_NS = 1000000, AGAIN_NS = 50000000 };
 static const int64_t ANSWER_NS = INT64_C(2000000000); /* time in which a server must answer */
 
@@ -140,8 +138,7 @@ static bool follow(struct jack_patch_link *link, jack_port_t *port)
     return link->undone < LOOKS_UNDONE;
 }
 
-/* Returns false if another look is needed soon: a connection was undone, and its port may be going
- * away too. */
+/* False: look again soon, since a connection was undone, and its port may be going away too. */
 static bool follow_links(jack_port_t *const *ports, size_t count)
 {
     size_t kept = 0;
@@ -283,8 +280,8 @@ static void server_is_gone(jack_status_t code, const char *reason, void *context
     atomic_store(&jack.gone, true);
 }
 
-/* A stopped server makes its new clients wait for ever. So a client is opened on a thread. If halo
- * stops waiting, the thread goes on waiting. */
+/* A stopped server makes its new clients wait for ever. So a thread opens the client. If halo stops
+ * waiting, the thread goes on. */
 enum opening_state { NOT_OPENING, IS_OPENING, HAS_OPENED };
 
 static struct {
@@ -554,8 +551,7 @@ static void jack_set_latency(void *opened, uint64_t frames)
         jack_recompute_total_latencies(jack.client);
 }
 
-/* Whether an input port is connected with halo's own output, or with the monitor of a playback
- * device. */
+/* Whether an input port is connected with halo's output or with a playback device's monitor. */
 static bool hears_itself(const jack_port_t *port)
 {
     const char **others = jack_port_get_all_connections(jack.client, port);

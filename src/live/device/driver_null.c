@@ -5,8 +5,7 @@
  * result of frame i of `in`. They are read and written on the driver's thread.
  *
  * Each spec is a device. With pace=1 time is real, otherwise it is simulated. Two devices with
- * pace=0 make their calls in turn, by their clocks. So the order of the calls is the same in each
- * run. */
+ * pace=0 make their calls in turn, by their clocks, in the same order in each run. */
 #include "base/decimal.h"
 #include "base/monotonic.h"
 #include "base/stop.h"
@@ -134,8 +133,7 @@ static enum status null_spec_parse(struct null_device *null, const char *spec)
 
 enum { IDLE_NS = 1000000 /* between calls without a step */, LATE_NS = 1000000000, FIRST_NS = 1 };
 
-/* the devices in use, in the order of enumeration */
-static struct null_device null_devices[NULL_DEVICES];
+static struct null_device null_devices[NULL_DEVICES]; /* in use, in the order of enumeration */
 
 /* Synchronizes the devices whose calls are made in turn. */
 static struct {
@@ -157,8 +155,7 @@ static bool is_next(const struct null_device *null)
     return true;
 }
 
-/* Waits until no other device that takes turns has an earlier call. A device whose clock has not
- * started yet has time 0 and comes first. */
+/* Waits until no device that takes turns has an earlier call. Clocks not yet started are at 0. */
 static void wait_for_turn(struct null_device *null, int64_t due)
 {
     pthread_mutex_lock(&turns.lock);
@@ -189,8 +186,7 @@ static double seconds_of(const struct null_device *null, uint64_t frame)
 
 /* ---- its thread ---- */
 
-/* Fills the input with sound, or with silence after the file's end. Returns false if the file
- * cannot be read. */
+/* Fills the input with sound, then silence. Returns false if the file cannot be read. */
 static bool fill(struct null_device *null, size_t frames)
 {
     size_t got = 0;
@@ -240,8 +236,7 @@ static void turn_rate(struct null_device *null, uint64_t at, int64_t *begun)
     *begun += begun_before(null, at, *begun) - before;
 }
 
-/* Waits for a short time, since no step runs. Returns the monotonic time of frame 0, if frame `at`
- * were now. */
+/* Waits a little, since no step runs. Returns the monotonic time of frame 0 if `at` were now. */
 static int64_t wait_for_step(struct null_device *null, uint64_t at)
 {
     int64_t now = monotonic_ns();

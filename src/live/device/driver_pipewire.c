@@ -6,8 +6,7 @@
  * a sink is a device, too, and is named as in PulseAudio.
  *
  * halo numbers a device's channels in the order of halo's layouts, and links ports by the names of
- * their channels. If the user maps channels, halo's ports are named like the device's ports
- * instead. */
+ * their channels. If the user maps channels, halo's ports are named like the device's. */
 #include "live/device/driver_pipewire.h"
 
 #include "base/monotonic.h"
@@ -37,8 +36,7 @@ static bool has_socket(const char *folder, const char *name)
     return length < (int)sizeof path && stat(path, &file) == 0 && S_ISSOCK(file.st_mode);
 }
 
-/* Whether a socket exists where programs look for it, or PIPEWIRE_REMOTE has another form.
- * Allocates nothing. */
+/* Whether a socket is where programs look, or PIPEWIRE_REMOTE is no plain name. No allocation. */
 static bool server_may_run(void)
 {
     const char *name = text_of("PIPEWIRE_REMOTE", "pipewire-0");
@@ -49,8 +47,7 @@ static bool server_may_run(void)
 
 enum { LINKS_MS = 3000 };
 enum { RATE_USUAL = 48000, BLOCK_USUAL = 256 };
-/* time that devices may be missing; a change of a device's profile takes less */
-static const int64_t ABSENT_NS = 2000000000;
+static const int64_t ABSENT_NS = 2000000000; /* devices may be missing while a profile changes */
 static const char monitor_suffix[] = ".monitor";
 static const char no_devices[] =
     "PipeWire runs, but has no sound device: plug one in, and see whether wireplumber runs";

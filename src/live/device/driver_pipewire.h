@@ -3,8 +3,7 @@
  *
  * `id` is an identifier of the server. Private to driver_pipewire*.c. Threads: any that holds the
  * loop's lock. The loop's own thread holds it while it calls `changed`. The step runs on PipeWire's
- * real-time thread.
- */
+ * real-time thread. */
 #ifndef HALO_DRIVER_PIPEWIRE_H
 #define HALO_DRIVER_PIPEWIRE_H
 
@@ -57,11 +56,10 @@ struct pipewire_registry {
     struct pipewire_registry_port *ports;
     struct pipewire_registry_link *links;
     size_t node_count, port_count, link_count;
-    char default_sink[PIPEWIRE_NAME];   /* name of the default sink's node; empty: none */
-    char default_source[PIPEWIRE_NAME]; /* name of the default source's node; empty: none */
-    /* name of the sink that the user made the default, even if it is not there now */
-    char configured_sink[PIPEWIRE_NAME];
-    uint32_t rate, forced_rate; /* Hz; 0: `rate` is unknown, no rate is forced */
+    char default_sink[PIPEWIRE_NAME];    /* name of the default sink's node; empty: none */
+    char default_source[PIPEWIRE_NAME];  /* name of the default source's node; empty: none */
+    char configured_sink[PIPEWIRE_NAME]; /* name of the user's default sink, even if absent */
+    uint32_t rate, forced_rate;          /* Hz; 0: `rate` is unknown, no rate is forced */
     bool is_doubted; /* the names of the default devices may be out of date; read them again */
     int64_t doubted_at, read_at; /* monotonic ns: when they were last doubted, and last read */
 
@@ -73,18 +71,15 @@ struct pipewire_registry {
 
 /* ---- driver_pipewire_registry.c ---- */
 
-/* Connects to the server and reads its graph. *found is false if no server answers. Errors:
- * memory. */
+/* Connects to the server and reads its graph. *found: a server answers. Errors: memory. */
 MUST_CHECK enum status pipewire_registry_open(struct pipewire_registry *graph, bool *found);
 void pipewire_registry_close(struct pipewire_registry *graph);
 
-/* Waits until `is_done` returns true, the server is gone or the time is over. Returns the last
- * result of `is_done`. */
+/* Waits until `is_done` is true, the server is gone or time is over. Returns is_done()'s result. */
 bool pipewire_registry_wait(struct pipewire_registry *graph, bool (*is_done)(void *context),
                             void *context, int milliseconds);
 
-/* Reads the names of the default devices again if they are in doubt. Call it several times a
- * second. */
+/* Reads the names of the default devices again if in doubt. Call it several times a second. */
 void pipewire_metadata_check(struct pipewire_registry *graph);
 
 /* The node, or NULL if there is none with this id. */
@@ -99,8 +94,7 @@ const struct pipewire_registry_port *pipewire_registry_port(const struct pipewir
 bool pipewire_registry_has_link(const struct pipewire_registry *graph, uint32_t out_port,
                                 uint32_t in_port);
 
-/* Finds the ports of a node in one direction, in the server's order; at most `most`. Returns their
- * number. */
+/* Finds up to `most` ports of a node in one direction, in the server's order; returns how many. */
 size_t pipewire_registry_ports(const struct pipewire_registry *graph, uint32_t node, bool is_input,
                                bool is_monitor, const struct pipewire_registry_port **ports,
                                size_t most);
@@ -113,12 +107,10 @@ size_t pipewire_registry_ports(const struct pipewire_registry *graph, uint32_t n
 
 /* One direction of halo's links: from the input device, or to the output device. */
 struct pipewire_end {
-    /* halo links this direction; false: there is none, or programs make the links */
-    bool is_wanted;
+    bool is_wanted;       /* halo links this direction; false: there is none, or programs link it */
     bool is_monitor;      /* the input device is the monitor of a sink */
     bool is_default_sink; /* the input device is the monitor of the default sink, and follows it */
-    /* node name of the device that the user named; empty: follow the server's default */
-    char named[PIPEWIRE_NAME];
+    char named[PIPEWIRE_NAME];       /* node that the user named; empty: follow the default */
     char target[PIPEWIRE_NAME];      /* node name of the target, or of the last one if it is gone */
     char description[PIPEWIRE_NAME]; /* description of `target`; empty: there was none yet */
     bool is_there;                   /* the target exists */
@@ -140,13 +132,11 @@ struct pipewire_own_link {
 struct pipewire_links {
     struct pipewire_registry *graph;
     uint32_t nodes[2]; /* ids of halo's own nodes, by direction; SPA_ID_INVALID: not known yet */
-    /* node name of halo's virtual sink, which halo never plays to; empty: none */
-    char own_sink[PIPEWIRE_NAME];
+    char own_sink[PIPEWIRE_NAME];  /* name of halo's virtual sink, never a target; empty: none */
     struct pipewire_end ends[2];   /* index: PIPEWIRE_OUTPUT, PIPEWIRE_INPUT */
     struct pipewire_own_link *own; /* list of the links that halo made */
     size_t moves; /* number of times that a target was replaced by another device */
-    /* Description of the sink whose monitor was refused as input, since halo plays to it; empty:
-     * none. */
+    /* Description of the sink whose monitor was refused as input: halo plays to it; empty: none */
     char refused[2 * PIPEWIRE_NAME];
 };
 
@@ -165,8 +155,7 @@ void pipewire_links_free(struct pipewire_links *links);
 
 /* ---- driver_pipewire_node.c ---- */
 
-/* State of a node between cycles of the graph: the step's stream, the graph's clock, and the
- * latencies that pass through halo. */
+/* A node between cycles of the graph: the stream, the clock, and the latencies through halo. */
 struct pipewire_cycle {
     struct device_stream *stream;
     float *scratch; /* buffers for outputs that have none: DEVICE_FRAMES_MOST frames per channel */
@@ -176,8 +165,7 @@ struct pipewire_cycle {
     atomic_bool failed;   /* the node failed */
     atomic_uint rate;     /* rate of the last cycle in Hz; 0: none yet */
     atomic_uint duration; /* frames of the last cycle */
-    /* latency[SPA_DIRECTION_INPUT]: from halo to the output device; latency[SPA_DIRECTION_OUTPUT]:
-     * from the input device to halo */
+    /* [SPA_DIRECTION_INPUT]: halo to the output device; [..._OUTPUT]: the input device to halo */
     struct spa_latency_info latency[2];
     atomic_bool moves; /* set when a device changes; gaps that follow do not count as lost sound */
     /* id of the clock in the last cycle; used by the real-time thread, as are the next two */
@@ -201,20 +189,17 @@ struct pipewire_filter_port {
     struct spa_latency_info latency; /* latency that arrived at this port */
 };
 
-/* halo's own node or nodes: either a filter with a port for each channel, or two streams. With two
- * streams, `capture` is a virtual sink that programs play to, and `playback` plays the filtered
- * sound. */
+/* halo's node or nodes: a filter with a port for each channel, or two streams. `capture` is a
+ * virtual sink that programs play to; `playback` plays the filtered sound. */
 struct pipewire_own_node {
     struct pipewire_cycle cycle;
-    /* description of the virtual sink, not owned; NULL: the node is a filter */
-    const char *sink_description;
+    const char *sink_description; /* virtual sink's description, not owned; NULL: a filter */
     struct pw_filter *filter;
     struct spa_hook hook;
     struct pipewire_filter_port *in[DEVICE_CHANNELS_MOST], *out[DEVICE_CHANNELS_MOST];
     struct pw_stream *capture, *playback; /* virtual sink only */
     struct spa_hook capture_hook, playback_hook;
-    /* virtual sink only: the graph's clock; NULL: the sink is not in a graph */
-    struct spa_io_position *_Atomic position;
+    struct spa_io_position *_Atomic position; /* virtual sink: graph's clock; NULL: no graph */
 };
 
 /* The node name of a virtual sink with this description, such as "halo.Room-correction". */
@@ -227,8 +212,7 @@ MUST_CHECK enum status pipewire_own_node_open(struct pipewire_registry *graph, c
                                               struct pipewire_own_node *node);
 void pipewire_own_node_close(struct pipewire_own_node *node);
 
-/* Id of the node that records (`is_input`) or of the one that plays. SPA_ID_INVALID: not known
- * yet. */
+/* Id of the node that records (`is_input`) or plays. SPA_ID_INVALID: not known yet. */
 uint32_t pipewire_own_node_id(const struct pipewire_own_node *node, bool is_input);
 
 /* Reports the step's latency to the graph, if it has changed. */

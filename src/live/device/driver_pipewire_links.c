@@ -26,8 +26,7 @@ static bool is_better(const struct pipewire_registry_node *node,
     return node->priority > best->priority;
 }
 
-/* Name of the last sink, other than halo's own, that the user made the default. Kept for the next
- * connection. */
+/* Name of the user's last default sink, except halo's own. Kept for the next connection. */
 static char configured[PIPEWIRE_NAME];
 
 /* The sink that the session manager would choose if `own` (a node name; empty: none) did not exist:
@@ -71,8 +70,7 @@ static const struct pipewire_registry_node *find_target(struct pipewire_links *l
     return node;
 }
 
-/* Finds the target of each direction. The input is never the monitor of the sink that halo plays
- * to: that would be feedback without end. */
+/* Finds both targets. To avoid feedback, the input is never the monitor of the output's sink. */
 static void find_targets(struct pipewire_links *links,
                          const struct pipewire_registry_node **targets)
 {
@@ -267,8 +265,7 @@ static bool is_among(struct pair pair, const struct pair *pairs, size_t count)
     return false;
 }
 
-/* Drops the links that are not in `pairs`. A link that a user cut stays in the list while its ports
- * exist, so that it is not made again. */
+/* Drops links not in `pairs`. A cut link stays while its ports exist, so it is not made again. */
 static void drop_others(struct pipewire_links *links, bool is_input, const struct pair *pairs,
                         size_t count)
 {
@@ -362,8 +359,7 @@ static bool restore(struct pipewire_links *links, const struct remembered *row)
     return true;
 }
 
-/* Whether a user made a link to halo's input. If a program plays to a virtual sink, the session
- * manager made it. */
+/* Whether a user made a link to halo's input. The session manager makes a program's link. */
 static bool is_made_by_hand(const struct pipewire_links *links,
                             const struct pipewire_registry_link *link)
 {

@@ -27,8 +27,8 @@ static enum status cycle_init(struct device_stream *stream, struct pipewire_cycl
 
 /* ---- real-time ---- */
 
-/* Whether sound was lost before this cycle. If a cycle did not reach this node, the position of the
- * driver's clock has a gap. A driver that was left repeats its last cycle. */
+/* Whether sound was lost before this cycle: a cycle did not reach this node, so the position of the
+ * driver's clock has a gap. Positions of different drivers are not compared. */
 HALO_REALTIME static bool has_gap(struct pipewire_cycle *cycle, const struct spa_io_clock *clock)
 {
     bool gap = clock->id == cycle->clock_id && clock->position > cycle->expected;
@@ -42,8 +42,7 @@ HALO_REALTIME static bool has_gap(struct pipewire_cycle *cycle, const struct spa
     return gap && settled;
 }
 
-/* Runs the step for a cycle. `in` and `out` have the opened channels; NULL entries (ports without a
- * buffer) are replaced. */
+/* Runs the step for a cycle. NULL entries of `in` and `out` (ports without buffer) are replaced. */
 HALO_REALTIME static void cycle_run(struct pipewire_cycle *cycle, const struct spa_io_clock *clock,
                                     const float **in, float **out, uint32_t frames)
 {
@@ -125,9 +124,8 @@ HALO_REALTIME static void process_filter(void *context, struct spa_io_position *
     cycle_run(&node->cycle, &position->clock, in, out, frames);
 }
 
-/* A latency that arrives at the ports of one side is passed on to the ports of the other. The names
- * are PipeWire's: the latency of direction INPUT is that towards the playing device. It arrives at
- * output ports. */
+/* Passes a latency from the ports of one side to the ports of the other. In PipeWire, direction
+ * INPUT is towards the playing device; its latency arrives at output ports. */
 static void pass_filter_latency(struct pipewire_own_node *node, enum spa_direction direction)
 {
     bool to_output = direction == SPA_DIRECTION_INPUT;
@@ -248,8 +246,7 @@ static enum status open_filter(struct pw_core *core, const struct pipewire_reque
 
 enum { ENDS_MS = 3000 };
 
-/* Letters of all scripts are kept. With hyphens instead, two names in the same script could be
- * equal. */
+/* Keeps letters of all scripts: as hyphens, two names in the same script could be equal. */
 void pipewire_sink_name(const char *description, char name[static PIPEWIRE_NAME])
 {
     static const char start[] = "halo.";
@@ -278,8 +275,7 @@ static bool is_free(void *context)
     return !pipewire_registry_named(wanted->graph, wanted->name);
 }
 
-/* If a sink of that name is about to end, for example while a service restarts, waits for its
- * end. */
+/* Waits for the end of a sink of that name, for example while a service restarts. */
 static enum status check_name(struct pipewire_registry *graph, const char *description)
 {
     struct wanted_name wanted = {.graph = graph};
@@ -303,8 +299,7 @@ HALO_REALTIME static struct pw_buffer *take_newest(struct pw_stream *stream)
     return newest;
 }
 
-/* Sets in[c] to the input, or to NULL without a buffer. Returns the frames of the cycle, or fewer
- * if a buffer has fewer. */
+/* Sets in[c] to channel c of the buffer, or NULL. Returns `frames`, or less if there is less. */
 HALO_REALTIME static uint32_t find_input(const struct pw_buffer *buffer, size_t channels,
                                          uint32_t frames, const float **in)
 {
@@ -333,8 +328,7 @@ HALO_REALTIME static void find_output(const struct pw_buffer *buffer, size_t cha
     }
 }
 
-/* Runs both streams. This callback belongs to the capturing one; it triggers the playing one. So
- * PipeWire wakes this process only once. */
+/* Called for `capture`; triggers `playback`, so that PipeWire wakes this process only once. */
 HALO_REALTIME static void process_sink(void *context)
 {
     struct pipewire_own_node *node = context;
@@ -453,8 +447,7 @@ static struct pw_properties *capture_properties(const char *description,
                                        "true", NULL));
 }
 
-/* halo links this node itself. Desktops list it among the programs that play. PipeWire must not
- * restore an old volume for it. */
+/* halo makes the links. Desktops list this node as a program. No old volume may be restored. */
 static struct pw_properties *playback_properties(const char *description,
                                                  const struct pipewire_request *request)
 {
@@ -479,8 +472,7 @@ static enum status open_stream(struct pw_stream *stream, enum spa_direction dire
     return error < 0 ? fail_errno(-error, "PipeWire refused a sink") : STATUS_OK;
 }
 
-/* The number of a channel name: SPA_AUDIO_CHANNEL_FL and so on. For other names: AUX number
- * `channel`. */
+/* Number of a channel name: SPA_AUDIO_CHANNEL_FL and so on; for others, AUX number `channel`. */
 static uint32_t channel_number(const char *name, size_t channel)
 {
     for (const struct spa_type_info *type = spa_type_audio_channel; type->name; type++)

@@ -18,8 +18,7 @@
  * So halo reads the metadata again some time after a program came or went. If the session manager
  * restarts, there are new metadata; the old values hold until the new metadata have some. ---- */
 
-/* after this time a program has read the metadata */
-static const int64_t READ_AGAIN_NS = 1000000000;
+static const int64_t READ_AGAIN_NS = 1000000000; /* time in which a program reads the metadata */
 
 /* Calls `changed` when all has arrived that the server has sent until now. */
 static void ask(struct pipewire_registry *graph)
@@ -36,8 +35,7 @@ static void read_name(const char *value, char *name)
     json_decref(object);
 }
 
-/* `subject` is 0 for the default devices; others are streams of programs and are ignored. `key`
- * NULL: all values are gone. */
+/* `subject` 0: default devices; others: streams, ignored. `key` NULL: all values are gone. */
 static int default_changed(void *context, uint32_t subject, const char *key, const char *type,
                            const char *value)
 {
@@ -245,8 +243,7 @@ static void global_added(void *context, uint32_t id, uint32_t permissions, const
         metadata_doubt(context);
 }
 
-/* Removes the row with this id. `id` is the first member of each row. Returns false if there is
- * none. */
+/* Removes the row with this id, the first member of each row. Returns false if there is none. */
 static bool remove_row(void *rows, size_t *count, size_t size, uint32_t id)
 {
     for (size_t i = 0; i < *count; i++) {
@@ -279,8 +276,7 @@ static const struct pw_registry_events registry_events = {
     .global_remove = global_removed,
 };
 
-/* Changes come in groups, and each change is followed by a sync. Only the answer to the last sync
- * counts. */
+/* Each change is followed by a sync. Since changes come in groups, only the last answer counts. */
 static void answered(void *context, uint32_t id, int sequence)
 {
     struct pipewire_registry *graph = context;
@@ -309,8 +305,7 @@ static const struct pw_core_events core_events = {
 
 /* ---- opening and closing ---- */
 
-/* The library does not report what a cycle did, such as setting the rate. So `is_done` is called
- * regularly. */
+/* The library does not tell when the rate is set, for example. So `is_done` is polled. */
 bool pipewire_registry_wait(struct pipewire_registry *graph, bool (*is_done)(void *context),
                             void *context, int milliseconds)
 {
@@ -329,8 +324,7 @@ static bool is_answered(void *context)
     return graph->answered == graph->asked;
 }
 
-/* Whether the session manager has named the default devices. At the start of a session it begins
- * after the server. */
+/* Whether the session manager has named the default devices. It may start after the server. */
 static bool is_managed(void *context)
 {
     const struct pipewire_registry *graph = context;
@@ -367,8 +361,7 @@ static bool connect_core(struct pipewire_registry *graph)
     return !graph->gone;
 }
 
-/* Starts the library once, since it cannot be ended and started again safely. Its log is off unless
- * PIPEWIRE_DEBUG is set. */
+/* Starts the library only once: it cannot safely end. Its log is off without PIPEWIRE_DEBUG. */
 static void begin(void)
 {
     static bool begun;

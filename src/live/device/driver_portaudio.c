@@ -21,8 +21,7 @@
 
 enum { MESSAGES_MOST = 4, MESSAGE_SIZE = 200 };
 
-/* A message is written once, by the thread that claimed its place. It is read after `ready` is
- * set. */
+/* Written once, by the thread that claimed its place; read after `ready` is set. */
 struct message {
     _Atomic(const char *) format; /* identifies the message; NULL: the place is free */
     char text[MESSAGE_SIZE];
@@ -96,8 +95,7 @@ static void portaudio_messages_forget(void)
         }
 }
 
-/* ---- functions of the ALSA library that PortAudio loaded; all do nothing if it loaded none
- * ---- */
+/* ---- functions of ALSA's library that PortAudio loaded; all do nothing if it loaded none ---- */
 
 /* Declared here and found by name, since ALSA's headers may be missing. */
 struct alsa_library {
@@ -272,14 +270,11 @@ static const double LATENCY_MOST = 10; /* seconds; PortAudio may report more for
 static const PaStreamCallbackFlags LOST_FLAGS =
     paInputUnderflow | paInputOverflow | paOutputUnderflow | paOutputOverflow;
 
-/* Seconds: latency of the buffer through a sound server, least and most. Shorter buffers lose sound
- * even on an idle machine. */
+/* Bounds of a sound server's buffer in seconds. Shorter ones lose sound on an idle machine, too. */
 static const double SERVER_LATENCY = 0.08, SERVER_LATENCY_MOST = 0.32;
-/* a server's stream has settled after this time without a loss and at its rate */
-#define SETTLED_NS INT64_C(250000000)
+#define SETTLED_NS INT64_C(250000000) /* ns without a loss and at its rate: a stream has settled */
 #define SETTLE_NS INT64_C(3000000000) /* time to settle, at most */
-/* frames over which the delay of a server's buffers is averaged */
-static const double DELAY_FRAMES = 8192;
+static const double DELAY_FRAMES = 8192; /* frames to average a server's delay over */
 enum {
     POLL_NS = 10000000,
     DELAY_BEGINS = 65536 /* frames after a loss; then only larger delays count */
@@ -410,12 +405,11 @@ struct format {
 struct portaudio_stream {
     PaStream *stream; /* NULL: not open */
     struct device_stream *context;
-    bool by_server; /* the ALSA device leads to a sound server */
-    /* the buffer may be made longer: a sound server's, and the user set no latency */
-    bool may_widen;
-    double latency;             /* seconds, as requested from PortAudio */
-    atomic_size_t frames;       /* frames processed */
-    atomic_size_t losses;       /* times that sound was lost */
+    bool by_server;       /* the ALSA device leads to a sound server */
+    bool may_widen;       /* the buffer may grow: a sound server's, and the user set no latency */
+    double latency;       /* seconds, as requested from PortAudio */
+    atomic_size_t frames; /* frames processed */
+    atomic_size_t losses; /* times that sound was lost */
     _Atomic double input_delay; /* seconds: delay in a server's buffers now; 0: unknown */
     _Atomic double output_delay;
     double in_now, out_now; /* averages of the delays; used by the driver's thread only */
@@ -483,8 +477,7 @@ static double default_latency(const struct device_target *target, bool low)
     return out > in ? out : in;
 }
 
-/* The suggested latency is the length of ALSA's buffer, and the period is a quarter of it. Half a
- * frame is added, since PortAudio truncates. */
+/* Seconds. With --block: ALSA's buffer, four periods, plus half a frame as PortAudio truncates. */
 static double choose_latency(const struct device_target *target, double rate, bool by_server)
 {
     const struct device_request *request = target->request;
@@ -499,8 +492,7 @@ static double choose_latency(const struct device_target *target, double rate, bo
 
 /* Measures the delay in a server's buffers, which grow when sound is lost. Until the next loss the
  * true delay is constant, but PulseAudio's estimate drifts downwards. So the largest value is kept,
- * after the first DELAY_BEGINS frames.
- * Real-time. */
+ * after the first DELAY_BEGINS frames. Real-time. */
 static void follow_delay(struct portaudio_stream *own, const PaStreamCallbackTimeInfo *time,
                          unsigned long frames, bool lost)
 {

@@ -30,8 +30,7 @@ static bool is_ours(int folder, mode_t not_others)
 
 static const char no_folder[] = "the folder halo is not there";
 
-/* Opens the folder of the sockets; creates it if `makes`. Returns -1 after a failure, and its cause
- * in *flaw. */
+/* Opens the folder of the sockets; creates it if `makes`. -1: it failed, *flaw says why. */
 static int open_folder(bool makes, const char **flaw)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -56,8 +55,7 @@ static int open_folder(bool makes, const char **flaw)
     return folder;
 }
 
-/* The address of a socket in the folder. It uses the folder's descriptor, since a path may be too
- * long for an address, and may change. */
+/* The address of a socket in the folder, by descriptor: a path may be too long, or change. */
 static struct sockaddr_un address_in(int folder, const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -202,15 +200,13 @@ struct osc {
     uint64_t refused;
     char refusals[REFUSALS_MOST][OSC_PATH_MOST + OSC_REASON_MOST]; /* a ring of lines to display */
     size_t refusals_first, refusals_count;
-    /* refusals that were only counted, since the last line about them */
-    uint64_t refusals_left_out;
-    size_t refusals_now;   /* refusals in the second that began at `refusals_since` */
-    double refusals_since; /* monotonic seconds */
+    uint64_t refusals_left_out; /* refusals only counted since the last line about them */
+    size_t refusals_now;        /* refusals in the second that began at `refusals_since` */
+    double refusals_since;      /* monotonic seconds */
     char shown[OSC_PATH_MOST + OSC_REASON_MOST];
     struct osc_sender sender; /* sender of the current packet */
     struct subscriber subscribers[OSC_SUBSCRIBERS_MOST];
-    /* commands of the packet that have not been returned yet */
-    struct osc_command waiting[WAITING_MOST];
+    struct osc_command waiting[WAITING_MOST]; /* commands of the packet, not returned yet */
     size_t waiting_first, waiting_count;
     _Alignas(8) char packet[PACKET_MOST];
 };
@@ -386,8 +382,7 @@ static bool subscribe(struct osc *osc, const struct osc_sender *address)
     return subscriber;
 }
 
-/* Removes subscribers that are gone. The kernel queues an error for each packet that nobody
- * received. */
+/* Removes subscribers that are gone: the kernel queues an error for each packet not received. */
 static void forget_the_gone(struct osc *osc)
 {
     struct osc_sender sender = {.size = sizeof sender.address.udp};
@@ -541,8 +536,7 @@ static void send_to_all(struct osc *osc, const void *bytes, size_t size)
         struct subscriber *subscriber = &osc->subscribers[i];
         if (subscriber->until < now)
             continue;
-        /* Over UDP, a call may report the error of an earlier packet to another subscriber. So try
-         * twice. */
+        /* Over UDP, a call may report an earlier packet's error. So try twice. */
         bool sent = send_to(osc, &subscriber->address, bytes, size) || errno != ECONNREFUSED ||
                     send_to(osc, &subscriber->address, bytes, size) || errno != ECONNREFUSED;
         if (!sent && subscriber->address.address.any.sa_family == AF_UNIX)

@@ -39,8 +39,7 @@
  *   /halo/error      s the message's path ("": not OSC)  s the reason
  *
  * Packets from other machines, and /halo/error itself, are counted but not answered.
- * Threads: the control thread. Nothing here waits.
- */
+ * Threads: the control thread. Nothing here waits. */
 #ifndef HALO_OSC_H
 #define HALO_OSC_H
 
@@ -106,9 +105,8 @@ struct osc_command {
 
 #ifdef HALO_WITH_OSC
 
-/* Opens the sockets. port 0: any free port; OSC_NO_PORT: only the Unix socket. If the Unix socket
- * cannot be made, it is left out, with a detailed note. *osc is NULL if there is no socket. Errors:
- * the port is in use; memory. */
+/* Opens the sockets. port 0: any free port; OSC_NO_PORT: only the Unix socket. If that fails, it is
+ * left out, with a detailed note. *osc NULL: there is no socket. Errors: port in use; memory. */
 MUST_CHECK enum status osc_open(int port, struct osc **osc);
 void osc_close(struct osc *osc);
 
@@ -140,8 +138,7 @@ const char *osc_refusal(struct osc *osc);
 /* Sends a command such as "choose 2" to a running halo live, and waits for the answer. With a port,
  * it goes to that UDP port; with OSC_NO_PORT, to the Unix socket `name`, or to the only running
  * halo live if `name` is NULL. A command that loads a file may still fail later. Errors (usage): an
- * invalid command; none or several run; no answer; the reason for a refusal. json: print what was
- * sent. */
+ * invalid command; none or several run; no answer; a refusal. json: print what was sent. */
 MUST_CHECK enum status osc_send(int port, const char *name, const char *command, bool json);
 
 #else /* built without liblo: stubs */

@@ -94,8 +94,7 @@ static bool value_text_at(const struct arguments *arguments, int at, char *value
 }
 
 enum { PORTS_MOST = 65535 };
-/* largest number up to which a double has all whole numbers, 2^53 */
-#define WHOLE_MOST 9007199254740992.0
+#define WHOLE_MOST 9007199254740992.0 /* 2^53: a double has all whole numbers up to it */
 
 /* `arguments` has a letter per argument:
  * - c choice, C choice from 1, s stage from 1, p port, d number
@@ -287,8 +286,7 @@ static lo_message message_of(const char *letters, const char *rest)
     return NULL;
 }
 
-/* Makes a message from text such as "choose 2" or "/halo/control 1 gain -6dB". The caller frees it.
- * *path: its path. */
+/* Makes a message of text such as "choose 2", for the caller to free. *path: its path. */
 static enum status osc_message_make(const char *text, const char **path, lo_message *message)
 {
     const char *prefix = "/halo/", *usage = NULL;

@@ -1,5 +1,4 @@
-/* Parses OSC packets: single messages and bundles. Private to osc*.c. Threads: the control thread.
- */
+/* Parses OSC packets: messages and bundles. Private to osc*.c. Threads: the control thread. */
 #ifndef HALO_OSC_COMMAND_H
 #define HALO_OSC_COMMAND_H
 
@@ -19,8 +18,7 @@ struct osc_message {
     enum osc_kind kind;
     struct osc_command command;
     size_t port;
-    /* OSC_REFUSED: path of the message, perhaps cut; "" if it is not OSC */
-    char path[OSC_PATH_MOST];
+    char path[OSC_PATH_MOST];     /* OSC_REFUSED: path of the message, perhaps cut; "": not OSC */
     char reason[OSC_REASON_MOST]; /* OSC_REFUSED: reason */
 };
 
@@ -34,8 +32,7 @@ void osc_packet_read(void *bytes, size_t size,
  * $XDG_RUNTIME_DIR/halo/NAME.
  *
  * NAME is the name of the service (HALO_SERVICE in its unit), else the process id. Folders in which
- * another user could write are not used. Private to osc*.c. Threads: the control thread.
- */
+ * another user could write are not used. Private to osc*.c. Threads: the control thread. */
 enum { OSC_LOCAL_NAME_MOST = 100 /* bytes, with its 0 */ };
 
 struct osc_local {
@@ -44,9 +41,8 @@ struct osc_local {
     char name[OSC_LOCAL_NAME_MOST];
 };
 
-/* Connects to the socket `name`. If `name` is empty, connects to the only socket that a process
- * listens to, and returns its name. Removes sockets of processes that ended. Errors: none or
- * several run; no folder. */
+/* Connects to the socket `name`. If it is empty, to the only one that a process listens to; returns
+ * its name. Removes sockets of ended processes. Errors: none or several run; no folder. */
 MUST_CHECK enum status osc_local_connect(char name[static OSC_LOCAL_NAME_MOST], int *fd);
 
 #endif

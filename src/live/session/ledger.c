@@ -16,8 +16,7 @@ enum { LINES_MOST = 10 /* outages printed */ };
 #define MS INT64_C(1000000)
 static const int64_t PAUSE_LEAST = 400 * MS; /* twice as long as the control thread sleeps */
 static const int64_t FAULT = 1000;           /* ns that a minor page fault takes */
-/* ns that a migration costs at most, until the caches are filled again */
-static const int64_t MIGRATION = MS / 2;
+static const int64_t MIGRATION = MS / 2; /* ns for a migration, until caches are filled; at most */
 static const int64_t SECOND = 1000 * MS;
 
 static const struct cause_row {
@@ -112,8 +111,7 @@ void ledger_watch(struct ledger *ledger)
     ledger_see(ledger, &sight);
 }
 
-/* Whether the process was stopped: in one of the pauses, the device's thread did not use a
- * processor for at least half of the time. */
+/* Whether the process was stopped: in a pause, the device's thread ran for less than half of it. */
 static bool was_stopped(const struct ledger *ledger, const struct block_time *time)
 {
     bool late = time->ns > time->lasts; /* otherwise used.cpu_ns is not known */
@@ -225,8 +223,7 @@ uint64_t ledger_total(const struct ledger *ledger)
 
 /* ---- reports ---- */
 
-/* The most frequent cause. An xrun or a late call follows from something else, so any cause that
- * halo found itself comes first. */
+/* The most frequent cause. Xruns and late calls come last, since they have another cause. */
 static enum outage_cause most_frequent(const struct ledger *ledger)
 {
     enum outage_cause most = OUTAGE_CAUSES;

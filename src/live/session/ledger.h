@@ -10,8 +10,7 @@
  * it neither ran nor waited for a processor for 400 ms, and the device's thread did not run either,
  * the process was stopped.
  *
- * Units: ns. Times are of the monotonic clock, except outage.at. Threads: the control thread.
- */
+ * Units: ns. Times are of the monotonic clock, except outage.at. Threads: the control thread. */
 #ifndef HALO_LEDGER_H
 #define HALO_LEDGER_H
 

@@ -72,8 +72,7 @@ static enum status choice_loader_start(const char *text, const struct stream_for
     return STATUS_OK;
 }
 
-/* If the mask was read, frees the loader and returns true. *mask is the caller's. If reading
- * failed, *mask is NULL and `reason` says why. */
+/* If reading ended, frees the loader and returns true. *mask: the caller's; NULL: see `reason`. */
 static bool choice_loader_take(struct choice_loader *loader, struct mask **mask,
                                char reason[CHOICE_LOADER_REASON])
 {
@@ -107,8 +106,7 @@ static void show_prompt(struct live_preset_prompt *prompt)
     prompt->lines[0] = prompt->line;
 }
 
-/* Opens the prompt. It offers the name of what is heard, as selected text: a letter replaces it,
- * and a backspace edits it. */
+/* Opens the prompt and offers the present name: a letter replaces it, a backspace edits it. */
 static void open_prompt(struct live_session *session)
 {
     struct live_preset_prompt *prompt = &session->presets.prompt;
@@ -424,8 +422,7 @@ static enum status choose_named(struct live_session *session, const char *name)
     return live_control_choose(session, number);
 }
 
-/* Reads the mask of a path. Commas in the path are escaped, since in a spec they begin an
- * option. */
+/* Reads the mask of a path. Escapes commas in the path, since in a spec they begin an option. */
 static enum status load_path(struct live_session *session, const struct osc_command *command)
 {
     char text[2 * OSC_TEXT_MOST], *to = text;

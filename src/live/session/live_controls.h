@@ -9,9 +9,7 @@
  * Otherwise it is about a fiftieth of the range; for a logarithmic port it is a factor.
  *
  * A change is an event to the step (live.h), which reports the frame where it applied it. The
- * values here are those that were requested last.
- * Threads: the control thread.
- */
+ * values here are those that were requested last. Threads: the control thread. */
 #ifndef HALO_LIVE_CONTROLS_H
 #define HALO_LIVE_CONTROLS_H
 
@@ -23,16 +21,14 @@ struct live_controls {
     const struct stage_list *stages;
     struct live *live;
     size_t count;
-    /* controls of all stages; first those that the stages' specs set */
-    struct stage_control *controls;
-    bool *changed;      /* by control: a key or OSC has changed it */
-    size_t chosen;      /* index of the selected control */
-    const char *notice; /* message to display and then clear, or NULL */
-    char text[200];     /* text for live_controls_show */
+    struct stage_control *controls; /* controls of all stages, first those in the stages' specs */
+    bool *changed;                  /* by control: a key or OSC has changed it */
+    size_t chosen;                  /* index of the selected control */
+    const char *notice;             /* message to display and then clear, or NULL */
+    char text[200];                 /* text for live_controls_show */
 };
 
-/* Call it after the chain of the stages was created. `stages` and `live` must outlive the controls.
- * Errors: memory. */
+/* Call it after the chain was created. `stages` and `live` must outlive it. Errors: memory. */
 MUST_CHECK enum status live_controls_init(struct live_controls *controls,
                                           const struct stage_list *stages, struct live *live);
 void live_controls_free(struct live_controls *controls);
@@ -43,8 +39,7 @@ const char *live_controls_keys(const struct live_controls *controls);
 /* Handles a key. Returns false if it is not one of the keys above. */
 bool live_controls_key(struct live_controls *controls, int key);
 
-/* Selects and sets a control, by stage (from 1), symbol and value (stages.h). Errors (usage): no
- * such control or value. */
+/* Selects and sets a control of a stage (from 1). Errors (usage): no such control or value. */
 MUST_CHECK enum status live_controls_set(struct live_controls *controls, size_t stage,
                                          const char *symbol, const char *value);
 
@@ -52,8 +47,7 @@ MUST_CHECK enum status live_controls_set(struct live_controls *controls, size_t 
 const char *live_controls_symbol(const struct live_controls *controls,
                                  const struct live_event *event);
 
-/* The spec of a stage (counted from 0), with the changed values instead of the original ones. Free
- * it with free(). Errors: memory. */
+/* The spec of a stage (from 0) with changed values, for the caller to free. Errors: memory. */
 MUST_CHECK enum status live_controls_spec(const struct live_controls *controls, size_t stage,
                                           const char *spec, char **text);
 

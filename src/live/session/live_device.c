@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A device that loses WIDEN_LOST blocks within WIDEN_SECONDS gets a longer latency, if its driver
- * can. */
+/* A device that loses WIDEN_LOST blocks in WIDEN_SECONDS gets a longer latency, if possible. */
 enum { WIDEN_LOST = 3, WIDEN_MOST = 8 /* times in all */ };
 static const double WIDEN_SECONDS = 10;
 
@@ -107,9 +106,8 @@ static enum status follow(struct live_session *session, uint32_t before)
     return stream_session_exchange(stream, &chain, &settings);
 }
 
-/* Whether the chain should get another block. If its block does not divide the period, it adds a
- * block of delay. A chain made for the period does not. A recording keeps its block, since its log
- * has only one. */
+/* Whether the chain should get another block: one that does not divide the period adds a block of
+ * delay. While recording, the block stays, since the log has only one. */
 static bool wants_other_block(const struct live_session *session)
 {
     const struct stream_session *stream = &session->stream;
@@ -168,8 +166,7 @@ static enum status reopen_device(struct live_session *session)
     if (!request.input_map_count)
         request.channels_in = stream->chain.filter->inputs;
     if (!request.driver && !stream->info.has_bridge)
-        /* use the same host API: the default may have changed */
-        request.driver = stream->info.host_api;
+        request.driver = stream->info.host_api; /* the default may have changed */
     request.returns = true;
     request.layout_out = stream->chain.layout;
     request.latency_least = stream->latency_least;
@@ -205,8 +202,7 @@ static bool try_device(struct live_session *session, enum outage_cause cause)
     return true;
 }
 
-/* Makes a new chain while the device stays open. If this fails, the device is closed. Returns false
- * if halo cannot continue. */
+/* Makes a new chain for the open device. If it fails, closes the device. False: halo must end. */
 static bool change_chain(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
@@ -231,8 +227,7 @@ static bool loses_blocks(struct live_session *session)
     return many;
 }
 
-/* Opens the device again with a longer buffer. Returns false if this is not needed, not possible,
- * or failed. */
+/* Opens the device again with a longer buffer. False: not needed, not possible, or failed. */
 static bool widen(struct live_session *session, bool is_lost)
 {
     struct stream_session *stream = &session->stream;
@@ -266,8 +261,7 @@ static bool open_again(struct live_session *session)
     return true;
 }
 
-/* Checks the device and opens it again if needed. Returns false if it is lost, and --reconnect is
- * missing or cannot help. */
+/* Opens the device again if needed. False: it is lost, and --reconnect is missing or no help. */
 static bool keep_device(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
@@ -305,8 +299,7 @@ enum status live_device_check(struct stream_session *stream)
 
 /* ---- --for-device: one rule ---- */
 
-/* A rule NAME=WHAT. NAME=N chooses a mask of the chain of the command line. The other forms name
- * another chain. */
+/* A rule NAME=WHAT. NAME=N: a mask of the command line's chain. Other forms: another chain. */
 struct device_rule {
     size_t length; /* length of NAME */
     bool is_mask;

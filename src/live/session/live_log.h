@@ -1,8 +1,7 @@
 /* The log of a recording: every change and its frame. With the log, the recorded input gives the
  * recorded output again (halo render IN OUT --replay LOG).
  *
- * Lines of JSON, flushed one by one: first the set-up of the stream, then its events.
- * Threads: the control thread.
+ * Lines of JSON, flushed one by one: the stream's set-up, then events. Threads: the control thread.
  */
 #ifndef HALO_LIVE_LOG_H
 #define HALO_LIVE_LOG_H
@@ -28,12 +27,10 @@ void live_log_switch(struct live_log *log, size_t choice, uint64_t at,
                      const struct choices_way *way);
 void live_log_load(struct live_log *log, size_t choice, const char *text, uint64_t frame);
 
-/* A change to another chain. Its input began at frame chain->since; the crossfade began at frame
- * `at`. */
+/* A change to another chain. Its input begins at chain->since, the crossfade at frame `at`. */
 struct live_log_preset {
     const struct live_chain *chain;
-    /* settings of the stream, with the gain and dry of this chain */
-    const struct live_settings *settings;
+    const struct live_settings *settings; /* the stream's, with this chain's gain and dry */
     uint64_t at;
     struct choices_way way;
 };
@@ -42,8 +39,7 @@ void live_log_preset(struct live_log *log, const struct live_log_preset *preset)
 void live_log_outage(struct live_log *log, const struct outage *outage); /* NULL is ignored */
 void live_log_close(struct live_log *log);
 
-/* Names in the log, in the order of enum live_control and of enum switch_shape. NULL ends the
- * list. */
+/* Names in the log, in the order of enum live_control and enum switch_shape. NULL ends each. */
 extern const char *const live_log_events[];
 extern const char *const live_log_shapes[];
 

@@ -87,8 +87,7 @@ static enum status print_check(const struct stream_session *stream)
         0, "what was checked");
 }
 
-/* Loads the chain, and the chains of the --for-device rules, for the requested rate and
- * channels. */
+/* Loads the chain, and the chains of --for-device rules, for the requested rate and channels. */
 static enum status check(const struct live_options *options)
 {
     const struct device_request *device = &options->play.device;

@@ -147,8 +147,7 @@ static enum status prepare_options(struct preset_loader *loader, const struct pl
     return STATUS_OK;
 }
 
-/* Starts to prepare a preset. Only while no other change is under way. `gain_db`: gain, if the
- * source is PRESET_OF_OPTIONS. */
+/* Starts to prepare a preset, while no change is under way. `gain_db`: for PRESET_OF_OPTIONS. */
 static enum status preset_loader_start(struct live_session *session,
                                        const struct preset_source *source,
                                        const struct play_options *options, double gain_db)
@@ -186,8 +185,7 @@ static enum status preset_loader_start(struct live_session *session,
     return STATUS_OK;
 }
 
-/* If the loader is done, frees it and returns true. *prepared is the caller's. It was offered to
- * the step, or its `reason` says why not. */
+/* If done, frees the loader and returns true. *prepared: offered to the step, or has a `reason`. */
 static bool preset_loader_take(struct preset_loader *loader, struct prepared_preset **prepared)
 {
     if (!atomic_load(&loader->is_done))
@@ -255,8 +253,7 @@ enum status live_preset_load_source(const struct live_options *options,
                : preset_load(source, &options->play.chain, preset);
 }
 
-/* Loads the preset that the options name. If they name none, *preset stays NULL. Errors: no such
- * preset. */
+/* Loads the preset that the options name; none: *preset stays NULL. Errors: no such preset. */
 static enum status live_preset_load(const struct live_options *options, struct preset **preset)
 {
     struct preset_source source;
@@ -272,8 +269,7 @@ static enum status live_preset_load(const struct live_options *options, struct p
     return status;
 }
 
-/* The mask that the command line's chain begins with. A rule for a device may choose another one;
- * for other devices, this one is used. */
+/* The first mask of the command line's chain, for devices without a --for-device rule. */
 static int first_mask(const struct live_options *options, const struct preset *preset)
 {
     if (!preset)
@@ -376,8 +372,7 @@ static void end_request(struct live_session *session, struct stream_request *req
     stream_session_end_request(&session->stream, request, *reason ? text : "");
 }
 
-/* Only the last request counts. If a program sent the replaced request, it gets an answer. Keys get
- * none. */
+/* Only the last request counts. A program whose request is replaced gets an answer; keys do not. */
 static void supersede(struct live_session *session, struct stream_request *request)
 {
     if (request->is_asked && request->path)
@@ -513,8 +508,7 @@ static void log_change(const struct live_session *session, const struct prepared
     live_log_preset(stream->log, &preset);
 }
 
-/* Logs the last switch between the old chain's masks, if it ended unnoticed or the change cut it
- * off. */
+/* Logs the last switch of the old chain's masks, if it ended unnoticed or the change cut it off. */
 static void log_last_switch(const struct stream_session *stream)
 {
     const struct live_chain *chain = &stream->chain;
@@ -643,8 +637,7 @@ void live_preset_start_again(struct live_session *session)
     struct stream_request *next = &session->stream.next[STREAM_PRESET];
     struct stream_request *current = &session->stream.current[STREAM_PRESET];
     live_preset_finish(session);
-    /* first, since the loader may still offer a slot until it has ended */
-    live_preset_close(session);
+    live_preset_close(session); /* first: the loader may still offer a slot */
     live_change_withdraw(live_change_of(session->stream.live));
     if (next->is_asked)
         supersede(session, current);

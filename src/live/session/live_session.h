@@ -1,7 +1,6 @@
 /* halo live while it runs: live_session.c opens, shows and closes the stream; live_control.c
  * handles keys, OSC and changed files; live_preset.c changes presets; live_device.c follows the
- * device when it is lost or changes. Threads: the control thread.
- */
+ * device when it is lost or changes. Threads: the control thread. */
 #ifndef HALO_LIVE_SESSION_H
 #define HALO_LIVE_SESSION_H
 
@@ -30,8 +29,7 @@ struct live_preset_prompt {
 
 enum { PRESET_REASON = 1000 /* bytes, with its 0 */ };
 
-/* A preset with its chain, prepared beside the stream. `coming` is the first member, so a pointer
- * to it (live_change_taken) can be cast. */
+/* A preset with its chain, prepared beside the stream. `coming` comes first: it is cast to this. */
 struct prepared_preset {
     struct live_coming coming; /* the prepared slot; the old slot after the change */
     struct preset *preset;
@@ -43,9 +41,8 @@ void prepared_preset_free(struct prepared_preset *prepared);
 
 /* State of presets and of changes to another one. */
 struct live_presets {
-    char name[PRESET_NAME_MOST]; /* name of the preset that is heard; "": none */
-    /* preset that the chain was made from; NULL: the chain of the command line */
-    struct preset *preset;
+    char name[PRESET_NAME_MOST];    /* name of the preset that is heard; "": none */
+    struct preset *preset;          /* preset of the chain; NULL: the command line's chain */
     struct preset_source first;     /* source that the command line names, with its mask */
     bool is_for_device;             /* a rule of --for-device chose what is heard */
     struct preset_loader *loader;   /* thread that prepares the requested preset, or NULL */
@@ -76,8 +73,7 @@ struct live_session {
 
 /* ---- live_session.c ---- */
 
-/* Runs until the user quits or the device is lost, then prints a report. Errors: those of device,
- * chain and recordings. */
+/* Runs until the end, then prints a report. Errors: those of device, chain and recordings. */
 MUST_CHECK enum status live_session_run(const struct live_options *options);
 
 #define LIVE_UNPROVEN "what was heard and recorded cannot be trusted"
@@ -92,8 +88,7 @@ struct live_chain_request live_session_chain_request(const struct live_session *
 /* Adds the proof of a chain to `proof`. Its last step was before frame `until`. */
 void live_session_prove(struct live_session *session, struct live_chain *chain, uint64_t until);
 
-/* Closes the recordings and their log. Call it while no step runs. Errors are kept and reported at
- * the end. */
+/* While no step runs: closes recordings and their log. Errors are kept for the end's report. */
 void live_session_end_recordings(struct live_session *session);
 
 /* ---- live_device.c ---- */
@@ -102,8 +97,7 @@ void live_session_end_recordings(struct live_session *session);
  * times a second. Errors: the device is lost, and --reconnect is missing or cannot help. */
 MUST_CHECK enum status live_device_check(struct stream_session *stream);
 
-/* If a --for-device rule fits the opened device, begins with its preset or mask. Errors: those of
- * the chain. */
+/* If a --for-device rule fits, begins with its preset or mask. Errors: the chain's. */
 MUST_CHECK enum status live_for_device_begin(struct live_session *session);
 
 /* Checks all --for-device rules against the initial chain, and says which rule applies. Errors: a
@@ -142,13 +136,11 @@ MUST_CHECK enum status live_preset_load_source(const struct live_options *option
                                                const struct preset_source *source,
                                                struct preset **preset);
 
-/* Makes the request for the chain of a preset. All that the preset does not set is taken from
- * `like`. */
+/* Makes a request for a preset's chain. What the preset does not set is taken from `like`. */
 struct live_chain_request preset_chain_request(const struct preset *preset,
                                                const struct live_chain_request *like);
 
-/* Sets `presets.first` to the source that the options name. If it is a preset, loads it and sets
- * `presets.preset`. */
+/* Sets `presets.first` to the options' source; if it is a preset, loads it as `presets.preset`. */
 MUST_CHECK enum status live_preset_begin(struct live_session *session);
 
 /* Before the chain is made: makes a preset `presets.preset`, and takes over its gain and dry. */
@@ -167,8 +159,7 @@ MUST_CHECK enum status live_preset_go(struct live_session *session, int directio
 /* Requests a change for a device. It replaces a request that waits. */
 void live_preset_ask_for_device(struct live_session *session, const struct preset_source *source);
 
-/* Requests to prepare the present chain again, with masks of any length, as their files are now.
- * Does nothing if another request waits. */
+/* Requests to make the present chain again from its files, unless another request waits. */
 void live_preset_ask_present(struct live_session *session);
 
 /* The source of the last requested preset, or of what is heard if no request is open. */

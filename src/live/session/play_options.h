@@ -1,5 +1,4 @@
-/* The options that halo live and halo listen share: stages, masks to choose from, the device, how
- * masks are switched, and the view. */
+/* The options that halo live and halo listen share: stages, masks, device, switches, the view. */
 #ifndef HALO_PLAY_OPTIONS_H
 #define HALO_PLAY_OPTIONS_H
 
@@ -18,11 +17,9 @@ struct play_options {
     size_t sound_ors;  /* number of such --or */
     struct device_request device;
     bool block_given;
-    /* channels of `layout`, after the check; 0: they do not follow from it */
-    size_t layout_channels;
-    const char *layout; /* layout that the user states for the input; NULL: none */
-    /* channel maps; after the check, `device` points to them */
-    struct number_list input_map, output_map;
+    size_t layout_channels; /* channels of `layout`, after the check; 0: not known from it */
+    const char *layout;     /* layout that the user states for the input; NULL: none */
+    struct number_list input_map, output_map; /* channel maps; the check lets `device` use them */
     struct choices_way way; /* how masks are switched; the length is set when the rate is known */
     bool way_given;
     double fade;       /* seconds that a switch takes */
@@ -67,8 +64,7 @@ MUST_CHECK enum status play_options_parse_stage(void *options, const struct opti
         .rows = play_options_others, .offset = AT                                                  \
     }
 
-/* Checks that the parsed options are consistent. The struct must not move afterwards. Errors:
- * usage. */
+/* Checks that the options are consistent. The struct must not move afterwards. Errors: usage. */
 MUST_CHECK enum status play_options_check(struct play_options *options);
 
 /* Channels of the input that the user or the layout asks for; 0: as many as the device has. */

@@ -21,8 +21,7 @@ enum { PRESETS_MOST = 10000 };
 
 /* ---- paths ---- */
 
-/* The path of a file: in the folder that an XDG variable names, else in the folder `home` of the
- * home folder. */
+/* A file's path: in the folder of an XDG variable, else in the folder `home` of the home folder. */
 static enum status path_below(const char *variable, const char *home, const char *file,
                               char path[static PATH_MAX])
 {
@@ -141,8 +140,7 @@ static enum status settle(struct preset *preset)
     return STATUS_OK;
 }
 
-/* Completes a preset whose stages were read (`status`) and returns it in *result. After an error,
- * frees it. */
+/* Completes a preset into *result. `status`: of reading its stages. After an error, frees it. */
 static enum status conclude_preset(struct preset *preset, enum status status,
                                    struct preset **result)
 {

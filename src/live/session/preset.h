@@ -2,9 +2,7 @@
  *
  * A preset is a chain file (chain_file.h) in $XDG_CONFIG_HOME/halo/presets, else
  * ~/.config/halo/presets; the file's name is the preset's name. The name of the preset last used is
- * in $XDG_STATE_HOME/halo/preset, else ~/.local/state/halo/preset.
- * Threads: any, one at a time.
- */
+ * in $XDG_STATE_HOME/halo/preset, else ~/.local/state/halo/preset. Threads: any, one at a time. */
 #ifndef HALO_PRESET_H
 #define HALO_PRESET_H
 
@@ -15,12 +13,10 @@
 
 enum { PRESET_NAME_MOST = 65 /* bytes, with its 0 */ };
 
-/* Checks the name of a preset: printable UTF-8, usable as a file name, and not like an option.
- * Errors (usage): it is not. */
+/* Errors (usage): the name is no printable UTF-8 or no file name, or looks like an option. */
 MUST_CHECK enum status preset_check_name(const char *name);
 
-/* The path of a preset's file, which need not exist. Errors: an invalid name; there is no folder
- * for presets. */
+/* The path of a preset's file, perhaps missing. Errors: an invalid name; no folder for presets. */
 MUST_CHECK enum status preset_path(const char *name, char path[static PATH_MAX]);
 
 /* Where a preset comes from: the command line, a saved preset, or a chain file. */
@@ -49,20 +45,17 @@ struct preset {
     struct chain_live live;       /* the masks to choose from, the choice, and the gain */
 };
 
-/* Loads a saved preset or a chain file. Settings such as the backend are those of `like`. The tempo
- * is the --tempo in `like`, else the preset's own, else none. Errors: no such preset, invalid
- * content. */
+/* Loads a saved preset or a chain file, with settings such as the backend from `like`. Tempo: of
+ * `like`, else the preset's own, else none. Errors: no such preset, invalid content. */
 MUST_CHECK enum status preset_load(const struct preset_source *source,
                                    const struct chain_options *like, struct preset **preset);
 
-/* Makes a preset of the stages and masks in `options`, with settings like those of `like`. Errors:
- * there is no such mask, memory. */
+/* Makes a preset of `options`, with settings like those of `like`. Errors: no such mask, memory. */
 MUST_CHECK enum status preset_of_options(const struct play_options *options, int mask,
                                          const struct chain_options *like, struct preset **preset);
 void preset_destroy(struct preset *preset);
 
-/* Saves a chain. Its stages must be loaded. Errors: the preset exists (without `force`), folder,
- * permissions. */
+/* Saves a chain with loaded stages. Errors: the preset exists (no `force`), folder, permissions. */
 MUST_CHECK enum status preset_save(const char *name, bool force, const struct stage_list *list,
                                    const struct chain_live *live);
 
@@ -74,8 +67,7 @@ struct preset_names {
     char (*names)[PRESET_NAME_MOST]; /* sorted by the values of their bytes */
 };
 
-/* The names of all presets; none if the folder does not exist. Errors: the folder cannot be read,
- * memory. */
+/* The names of all presets; none without a folder. Errors: reading the folder, memory. */
 MUST_CHECK enum status preset_names_init(struct preset_names *names);
 void preset_names_free(struct preset_names *names);
 

@@ -293,8 +293,7 @@ static enum status read_lines(struct replay *replay, FILE *file)
     while (status == STATUS_OK && (length = getline(&text, &capacity, file)) > 0)
         if (number == 0 || text[length - 1] == '\n')
             status = read_line(replay, text, (size_t)length, ++number);
-    /* ferror() is false after a lack of memory */
-    int error = ferror(file) || !feof(file) ? errno : 0;
+    int error = ferror(file) || !feof(file) ? errno : 0; /* ferror() misses a lack of memory */
     free(text);
     if (status == STATUS_OK && error)
         return fail_errno(error, "cannot read %s", replay->path);
@@ -351,9 +350,8 @@ struct replay_state {
     struct replay *replay;
     struct live_chain *chain;
     struct live *live;
-    /* the chain that is about to replace the present one, or NULL */
-    struct prepared_preset *coming;
-    unsigned slots; /* number of the last slot */
+    struct prepared_preset *coming; /* the chain about to replace the present one, or NULL */
+    unsigned slots;                 /* number of the last slot */
     struct proof_result *proof;
     struct block in;
     struct block out;
@@ -488,8 +486,7 @@ static enum status send_event(struct replay_state *state, struct logged *logged,
     return STATUS_OK;
 }
 
-/* Sends the events up to the end of the next block. A switch waits for the previous switch, as in
- * the recording. */
+/* Sends events up to the end of the next block. As recorded, a switch waits for the one before. */
 static enum status send_events(struct replay_state *state, uint64_t end)
 {
     const struct replay *replay = state->replay;

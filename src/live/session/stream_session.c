@@ -17,9 +17,9 @@
 #include <string.h>
 
 enum {
-    PERIOD_MOST = 1 << 13, /* frames: longest period that is used as a block */
-    RECENT = 1 << 13,      /* number of recent blocks, for p99 */
-    STALE = 16,            /* p99 is found again after one new block for this many recent ones */
+    PERIOD_MOST = 1 << 13,     /* frames: longest period that is used as a block */
+    RECENT = 1 << 13,          /* number of recent blocks, for p99 */
+    STALE = 16,                /* p99 is found again when one in this many recent blocks is new */
     CALL_SLACK = 50 * 1000000, /* ns by which any system may call late */
     OSC_TICK = 25,             /* ms between the meters that are sent by OSC */
     AWAY_TICK = 200,           /* ms between attempts to open a lost device again */
@@ -125,8 +125,7 @@ static void guess_layout(struct stream_session *session, struct stream_format *f
              channel_layout_name(format->layout, format->channels, text));
 }
 
-/* Sets the layout of the input. It stays when the device is opened again, since the chain was made
- * for it. */
+/* Sets the input's layout. It stays when the device is opened again: the chain was made for it. */
 static enum status settle_layout(struct stream_session *session, bool is_first)
 {
     struct stream_format format = {.channels = session->info.channels_in,
@@ -208,8 +207,7 @@ struct live_settings stream_session_settings(const struct stream_session *sessio
     };
 }
 
-/* ns by which the device's calls may be late (ledger.h): the length of its buffers, since calls
- * come in groups. */
+/* ns by which calls may be late (ledger.h): the device's buffers, since calls come in groups. */
 static int64_t slack_of(const struct device_info *info)
 {
     uint64_t frames = info->input_latency + info->output_latency + 2 * info->period;
@@ -234,8 +232,7 @@ enum status stream_session_make_live(struct stream_session *session,
 
 /* ---- another chain ---- */
 
-/* Copies the values of the controls to the new chain, which has the same stages. The device does
- * not run. */
+/* Copies the controls' values to a new chain with the same stages. The device does not run. */
 static void carry_controls(struct stream_session *session, const struct live_controls *old)
 {
     struct live_controls *controls = &session->controls;
@@ -638,8 +635,7 @@ static bool is_over(struct stream_session *session, const struct stream_command 
            monotonic_seconds() > session->deadline;
 }
 
-/* ms until the next round. Each round wakes the processor, so there are no more than needed for the
- * display and OSC. */
+/* ms until the next round. Each wakes the processor, so only as many as display and OSC need. */
 static int tick_of(const struct stream_session *session, const struct stream_command *command)
 {
     if (command->tick)

@@ -3,9 +3,7 @@
  *
  * Set `options` and `blind` in a zeroed struct. Call open_device, live_chain_init, match_outputs,
  * make_live, view_open, device_run, and then stream_session_run. At the end, or after a failure,
- * call stop and then free.
- * Threads: the control thread.
- */
+ * call stop and then free. Threads: the control thread. */
 #ifndef HALO_STREAM_SESSION_H
 #define HALO_STREAM_SESSION_H
 
@@ -22,8 +20,7 @@
 #define STREAM_GAIN_LEAST_DB (-60.0)
 #define STREAM_GAIN_MOST_DB 24.0
 
-/* Load of the step: its time divided by the block's duration. With the ledger of blocks that were
- * late or lost. */
+/* Load of the step: its time over the block's duration; and the ledger of late or lost blocks. */
 struct live_load {
     float *recent;   /* ring of the loads of the last blocks */
     float *ordered;  /* copy of `recent`, partly sorted, to find p99 */
@@ -49,8 +46,7 @@ struct stream_request {
     char *text;    /* STREAM_MASK: spec of the mask, owned; NULL: the choice's present spec */
     struct preset_source source; /* STREAM_PRESET */
     bool is_for_device; /* STREAM_PRESET: a --for-device rule made the request, not a user */
-    /* STREAM_PRESET: prepare the present chain again, with the masks as they are in their files
-     * now */
+    /* STREAM_PRESET: prepare the present chain again, with masks as they are in their files now */
     bool is_present;
     const char *path;         /* path of the OSC message that made the request; NULL: none */
     struct osc_sender sender; /* sender of that message */
@@ -80,8 +76,7 @@ struct stream_session {
     struct choices_way way; /* how masks are switched */
     struct stream_request
         next[STREAM_REQUESTS]; /* by kind: the request that waits, if its `is_asked` is set */
-    /* by kind: the request in execution, if its `is_asked` is set */
-    struct stream_request current[STREAM_REQUESTS];
+    struct stream_request current[STREAM_REQUESTS]; /* by kind, in execution if `is_asked` is set */
 
     struct view *view; /* NULL: messages are printed as notes */
     char keys[200];    /* help line for the keys */
@@ -96,8 +91,7 @@ struct stream_session {
     double reduction_most;     /* largest reduction by the limiter, in dB */
     uint64_t clips_in, bad_in; /* clipped and invalid samples, of all inputs */
     uint64_t feedback_count;
-    /* result of stream_session_blocks_from_cpu for the chains before the present one */
-    uint64_t from_cpu;
+    uint64_t from_cpu; /* stream_session_blocks_from_cpu of the chains before the present one */
 };
 
 /* Blocks of a chain that the CPU computed, because the GPU was late or failed. */
@@ -115,26 +109,22 @@ MUST_CHECK enum status stream_session_open_device(struct stream_session *session
 struct live_chain_request stream_session_chain_request(const struct stream_session *session,
                                                        size_t channels);
 
-/* If the device has fewer channels than the chain's outputs, opens the device again with more.
- * `makers`: begin of the error message, such as "the chain makes". Errors: the user's channel map
- * has too few channels; the device's. */
+/* If the device has fewer channels than the chain's outputs, opens it again with more. `makers`:
+ * begin of the message such as "the chain makes". Errors: too short a channel map; the device's. */
 MUST_CHECK enum status stream_session_match_outputs(struct stream_session *session, uint32_t rate,
                                                     const char *makers);
 
-/* Settings from the present state. A feedback guard is used if the input can hear the output; the
- * caller may disable it. */
+/* Settings from the present state; a feedback guard if the input can hear the output. */
 struct live_settings stream_session_settings(const struct stream_session *session);
 
-/* Creates `live` and the controls. The recorders may be NULL and must outlive the session. Errors:
- * memory. */
+/* Creates `live` and controls. Recorders may be NULL, and outlive the session. Errors: memory. */
 MUST_CHECK enum status stream_session_make_live(struct stream_session *session,
                                                 const struct live_settings *settings,
                                                 struct recorder *recorder,
                                                 struct recorder *recorder_dry);
 
-/* Replaces the chain by another one with the rate of the device. The new chain keeps the choice and
- * the controls. Call it while no step runs. On failure the old chain stays. `chain` belongs to the
- * session in any case. */
+/* Replaces the chain by another one with the device's rate, while no step runs. Choice and controls
+ * stay. On failure the old chain stays. `chain` belongs to the session in any case. */
 MUST_CHECK enum status stream_session_exchange(struct stream_session *session,
                                                struct live_chain *chain,
                                                const struct live_settings *settings);
@@ -144,35 +134,28 @@ void stream_session_stop_device(struct stream_session *session);
 /* Plays silence from now on. No step runs then, so all that the step counted can be read. */
 void stream_session_halt(struct stream_session *session);
 
-/* Stops the device and closes the view. Returns false if a step hangs (with a warning). Then
- * nothing that the step uses may be freed. */
+/* Stops the device, closes the view. False: a step hangs, and nothing that it uses may be freed. */
 bool stream_session_stop(struct stream_session *session);
 void stream_session_free(struct stream_session *session);
 
 /* ---- while it runs ---- */
 
-/* The functions that a command adds to the loop. A command's own session begins with `session`, so
- * it can cast the pointer. */
+/* The functions that a command adds to the loop. It casts `session` to its own session. */
 struct stream_command {
     int tick; /* ms between rounds; 0: as often as the view and OSC subscribers need it */
-    /* Called when --seconds have passed or a stop signal came. */
-    void (*leave)(struct stream_session *session);
+    void (*leave)(struct stream_session *session); /* called after --seconds, or a stop signal */
     enum status (*check_device)(struct stream_session *session); /* an error ends the loop */
-    /* called before the keys are handled; may be NULL */
-    void (*before_keys)(struct stream_session *session);
+    void (*before_keys)(struct stream_session *session); /* called before the keys; may be NULL */
     void (*key)(struct stream_session *session, int key);
     /* executes requests and OSC commands */
     void (*after_keys)(struct stream_session *session, bool keys_ended);
-    /* called each round, and once after the last step */
-    void (*update)(struct stream_session *session);
-    /* called when the display is due, with new meters */
-    void (*show)(struct stream_session *session);
+    void (*update)(struct stream_session *session); /* each round, and once after the last step */
+    void (*show)(struct stream_session *session);   /* when the display is due, with new meters */
     void (*finish)(struct stream_session *session); /* called after the last update; or NULL */
     enum status (*report)(struct stream_session *session); /* called when the view is closed */
 };
 
-/* Runs rounds until the sound has faded out, then prints the report. Errors: those of check_device
- * and report. */
+/* Runs rounds until faded out, then prints the report. Errors: check_device's and report's. */
 MUST_CHECK enum status stream_session_run(struct stream_session *session,
                                           const struct stream_command *command);
 
@@ -185,8 +168,7 @@ void stream_session_ask(struct stream_session *session, enum stream_request_kind
 struct stream_request *stream_session_begin_request(struct stream_session *session,
                                                     enum stream_request_kind kind);
 
-/* Ends a request. `reason`: why it failed; it is displayed, or sent to the OSC sender. "": it
- * succeeded. */
+/* Ends a request. `reason` why it failed is displayed or sent by OSC; "": it succeeded. */
 void stream_session_end_request(struct stream_session *session, struct stream_request *request,
                                 const char *reason);
 
@@ -198,8 +180,7 @@ double stream_session_seconds(const struct stream_session *session);
 
 void stream_session_leave(struct stream_session *session); /* starts the final fade-out */
 void stream_session_set_dry(struct stream_session *session, bool dry);
-/* limited to the allowed range */
-void stream_session_set_gain(struct stream_session *session, double db);
+void stream_session_set_gain(struct stream_session *session, double db); /* limits the gain */
 void stream_session_set_mute(struct stream_session *session, bool muted);
 
 /* Handles the keys that halo live and halo listen share. Returns false for other keys. */
@@ -207,12 +188,10 @@ bool stream_session_key(struct stream_session *session, int key);
 
 /* ---- display and report ---- */
 
-/* The status to display. Valid until the session changes. The caller adds what only its command
- * has. */
+/* The status to display, valid until the session changes, without what only the command has. */
 struct live_status stream_session_status(struct stream_session *session, const char *command);
 
-/* Prints the report as one JSON object. `own` (owned) is inserted before the ledger. Errors:
- * memory, writing. */
+/* Prints the report in JSON, with `own` (owned) before the ledger. Errors: memory, writing. */
 MUST_CHECK enum status stream_session_report_json(const struct stream_session *session,
                                                   const struct live_status *status, json_t *own);
 
