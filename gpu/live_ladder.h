@@ -68,8 +68,7 @@ LIVE_SHARED unsigned live_job_in(const struct live_level *level, unsigned number
     return number / level->period;
 }
 
-/* The partition whose results are computed in block `number`. The results of the partition before
- * it are due in that block. */
+/* The partition whose results are computed in block `number`, while those of the last are due. */
 LIVE_SHARED unsigned live_job_out(const struct live_level *level, unsigned number)
 {
     return live_job_in(level, number) - level->behind;
@@ -107,8 +106,7 @@ LIVE_SHARED struct live_span live_outputs_in(const struct live_level *level, uns
     return share;
 }
 
-/* Whether the mask has all results that are due in block `number`. Its part in the products began
- * with block `since`. */
+/* Whether a mask whose products began with block `since` has all results due in block `number`. */
 HALO_REALTIME LIVE_SHARED bool live_is_complete(const struct live_ladder *ladder, unsigned since,
                                                 unsigned number)
 {

@@ -27,8 +27,7 @@ struct gather_slot {
     pthread_cond_t done; /* signals GATHER_DONE and GATHER_LOST */
 };
 
-/* A form on a device, in its mask's list and, while it has no users, in the device's list by
- * age. */
+/* A form on a device: in its mask's list and, without users, in the device's list by age. */
 struct gather_kept {
     struct gather_form form; /* must be the first member */
     struct gather_mask *mask;
