@@ -151,8 +151,7 @@ HALO_REALTIME static inline __attribute__((always_inline)) void put_backwards(re
     at[1] = halves[0];
 }
 
-/* Loads every second of eight parts, `part` apart. im NULL: `re` has pairs, imaginary parts
- * first. */
+/* Loads every second of eight parts, `part` apart. im NULL: `re` has pairs, imaginary first. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 take_parts(const real *from_re, const real *from_im, size_t part, size_t first, lanes re[8],
            lanes im[8])

@@ -20,8 +20,7 @@ double median_of(double *values, size_t count)
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-/* Floats from 0 up compare as their bits do. Integers have one instruction for the larger of
- * two. */
+/* Floats from 0 up compare as their bits do. Integers have minimum and maximum instructions. */
 enum { LANES = MEDIAN_LANES, LANES_BYTES = LANES * sizeof(int32_t) };
 
 SIMD_CLONES
