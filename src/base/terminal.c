@@ -65,8 +65,7 @@ void terminal_restore(void)
     if (length > 0 && write(STDOUT_FILENO, farewell, length) < 0)
         farewell[0] = '\0'; /* the terminal is gone */
     give_errors_back();
-    /* In the background tcsetattr would stop halo, and the shell has restored the terminal already.
-     */
+    /* In the background tcsetattr would stop halo. The shell has restored the terminal then. */
     if (terminal_is_ours())
         tcsetattr(STDIN_FILENO, TCSANOW, &kept);
 }
