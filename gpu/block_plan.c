@@ -7,7 +7,7 @@ enum {
     SLICE_MASKS = 4,       /* mask lengths; in shorter slices, transforms overlap too much */
     SLICE_MULTIPLE = 4,    /* frames; kernels load and store 16 bytes */
     LIVE_FFT_LEAST = 64,
-    /* spectra beyond the partitions: a slow thread block reads the oldest, a fast one writes */
+    /* spectra beyond the partitions: slow thread blocks may read the oldest while others write */
     SPARE_SPECTRA = 3,
     TRANSFORM_COST = 9, /* a transform there and back, in products of the same number of bins */
     LEVEL_COST = 1,     /* launching a level, in products of a bin; favours fewer levels */

@@ -23,9 +23,9 @@ static bool has_memory_for(const struct mask *mask)
            mask->columns < free / MEMORY_SHARE / point / (2 * mask->taps);
 }
 
-/* Whether files are computed in double precision because it costs no more. Its transforms serve all
- * outputs of a matrix at once. On a device that is fast in double, this takes no longer than
- * finding out whether single precision is enough. */
+/* Whether files are computed in double precision because it costs no more. Transforms in double
+ * serve all outputs of a matrix at once. On a device that is fast in double, this takes no longer
+ * than finding out whether single precision is enough. */
 static bool suits_double(const struct convolver_shape *shape, const struct mask *mask)
 {
     return shape->taps >= LONG_TAPS && gpu_is_there() &&
@@ -33,7 +33,7 @@ static bool suits_double(const struct convolver_shape *shape, const struct mask 
            gpu_is_fast_in_double() && has_memory_for(mask);
 }
 
-/* The variant for a convolver: in double precision if single could pass the bound, for files. */
+/* The variant for a convolver. Files use double precision if single could pass the bound. */
 static const struct convolver_backend *cuda_variant(const struct convolver_shape *shape,
                                                     const struct mask *mask)
 {

@@ -56,7 +56,8 @@ struct gpu_double {
     cudaError_t error; /* first error in a step */
 };
 
-/* The workers that share a file's copies. NULL if live: a step takes no lock. */
+/* The workers that share a file's copies. NULL in a live stream, where masks are prepared beside
+ * the step, which takes no lock. */
 static inline struct workers *double_workers(const struct gpu_double *gpu)
 {
     return gpu->shape.live ? NULL : gpu->shape.workers;

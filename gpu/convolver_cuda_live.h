@@ -29,7 +29,7 @@ struct gpu_live_mask {
     unsigned code; /* the mask's code in block headers (live_kernels.h) */
     struct piece *piece;
     bool is_slow;           /* catching up with the history takes longer than one block should */
-    _Atomic uint64_t named; /* last block whose header names it, from the step; 0: none */
+    _Atomic uint64_t named; /* last block whose header names the mask; 0: none */
 };
 
 /* A block that is not sent yet, because the GPU was behind when it came. */
@@ -149,7 +149,7 @@ cudaError_t live_bring_back(struct gpu_live *live);
 /* Call it between polls, which `spins` counts. Sets *in_time to false after `until`. Real-time. */
 cudaError_t live_wait(struct gpu_live *live, size_t spins, int64_t until, bool *in_time);
 
-/* live_alloc: zeroed device memory. live_map: zeroed host memory for both. Control thread. */
+/* live_alloc: zeroed device memory. live_map: zeroed host memory, mapped. Control thread. */
 cudaError_t live_alloc(void **memory, size_t bytes, cudaStream_t stream);
 cudaError_t live_map(void **host, void **device, size_t bytes);
 

@@ -135,8 +135,8 @@ __device__ __forceinline__ constexpr float cosine_32(int turns)
                                 : 0.0f);
 }
 
-/* exp(-2 pi i turns / 32), or its conjugate, as `scale` times a number with a part of 1. A product
- * takes two fused operations (Linzer and Feig 1993); later sums apply the scale at no cost. */
+/* exp(-2 pi i turns / 32), or its conjugate, as `scale` times a number whose larger part is 1. A
+ * product takes two fused operations (Linzer and Feig 1993). Later sums apply the scale. */
 template <bool BACK> struct factor_32 {
     float cosine, sine, scale;
     bool upright; /* the imaginary part is the larger one */

@@ -70,7 +70,8 @@ const struct kernel2d *kernel2d_at(size_t index);
 /* How the kernel tiles the job's picture. */
 struct tile2d kernel2d_tile(const struct kernel2d *kernel, const struct kernel2d_job *job);
 
-/* Why the kernel cannot do the job, to follow its name; or NULL. `shared`: bytes for a block. */
+/* Why the kernel cannot do the job, as words that follow its name. NULL: it can. `shared`: bytes of
+ * shared memory that a block can have. */
 const char *kernel2d_obstacle(const struct kernel2d *kernel, const struct kernel2d_job *job,
                               size_t shared);
 

@@ -31,7 +31,7 @@ enum {
     LIVE_FRESH = 1,               /* flag; shifted left by v: the mask is new to slot v */
     LIVE_STOP = 1 << LIVE_SLOTS,  /* flag: the kernel ends */
     LIVE_TRAP = 2 << LIVE_SLOTS,  /* flag, for tests: the kernel traps */
-    LIVE_ARMED = 4 << LIVE_SLOTS, /* for graphs; shifted left by v: slot v's mask is only armed */
+    LIVE_ARMED = 4 << LIVE_SLOTS, /* of graphs; shifted left by v: slot v's mask is being armed */
 };
 
 struct live_path {
@@ -50,7 +50,7 @@ struct live_mask {
     unsigned crossed; /* a path leads from input i to output j, j != i */
 };
 
-/* The live kernel's argument. Pointers: device memory; of `in` and `out`, mapped host memory. */
+/* The live kernel's argument. Pointers are to device memory; `in` and `out`: mapped host memory. */
 struct live_state {
     unsigned inputs, outputs, roles; /* roles: the larger of inputs and outputs */
     unsigned block, fft; /* frames of a block; points of a transform, at least 2 block */
@@ -59,7 +59,7 @@ struct live_state {
     unsigned depth;   /* spectra in an input's history */
     unsigned packets; /* packets of a channel: block / 3, rounded up */
     const uint4 *in;  /* 2 sets x roles x (1 + packets) */
-    uint4 *out;       /* slots x outputs x packets, then one for each role without an output */
+    uint4 *out; /* slots x outputs x packets, then an acknowledgement per role without output */
     const struct live_mask *masks; /* [LIVE_MASKS] */
     float *time;                   /* inputs x 2 x block */
     float2 *spectra;               /* inputs x depth x bins: the inputs' history */
