@@ -80,7 +80,7 @@ struct channel_layout channel_layout_implied(size_t channels);
 const char *channel_layout_name(struct channel_layout layout, size_t channels,
                                 char text[CHANNEL_LAYOUT_TEXT]);
 
-/* Parses a name, or positions joined by +. "none": unknown, 0 channels. Errors (usage): others. */
+/* Parses a name, or positions joined by +. "none": unknown, 0 channels. Errors: usage. */
 MUST_CHECK enum status channel_layout_parse(const char *text, struct channel_layout *layout,
                                             size_t *channels);
 

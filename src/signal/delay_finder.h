@@ -25,7 +25,7 @@ MUST_CHECK enum status delay_finder_create(size_t window, size_t blocks, float d
 void delay_finder_destroy(struct delay_finder *finder);
 void delay_finder_reset(struct delay_finder *finder);
 
-/* Adds a window of both (`signal` NULL: of the reference). Costs two FFTs and `blocks` products. */
+/* Adds a window of reference and signal (NULL: none). Costs two FFTs and `blocks` products. */
 void delay_finder_write(struct delay_finder *finder, const float *reference, const float *signal);
 
 /* Searches `count` more blocks for delays of at least `least` frames, with an FFT for each block.

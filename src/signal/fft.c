@@ -151,7 +151,8 @@ HALO_REALTIME static inline __attribute__((always_inline)) void put_backwards(re
     at[1] = halves[0];
 }
 
-/* Loads every second of eight parts, `part` apart. im NULL: `re` has pairs, imaginary first. */
+/* Loads every second of eight parts, which are `part` numbers or pairs apart. im NULL: `re` has
+ * pairs with the imaginary part first. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 take_parts(const real *from_re, const real *from_im, size_t part, size_t first, lanes re[8],
            lanes im[8])
@@ -298,7 +299,8 @@ HALO_REALTIME static void pass(const struct step *step)
         take_points(step, 8);
 }
 
-/* Runs the passes after the first, from *z to `pairs` (NULL: *z). May exchange *z and *other. */
+/* Runs the passes after the first, from *z to `pairs` or, if that is NULL, to *z. *other is memory.
+ * *z and *other may change places. */
 HALO_REALTIME static void run_passes(const struct real_fft *fft, struct rows *z, struct rows *other,
                                      real *pairs)
 {

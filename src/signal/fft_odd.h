@@ -61,7 +61,7 @@ void odd_fft_destroy_in_double(struct odd_fft_in_double *fft);
 size_t odd_fft_size(const struct odd_fft *fft); /* n */
 size_t odd_fft_size_in_double(const struct odd_fft_in_double *fft);
 
-/* Transforms `count` samples, followed by zeros. scratch: n samples. Real-time. */
+/* Transforms `count` samples; later ones count as 0, unread. scratch: n samples. Real-time. */
 void odd_fft_forward(const struct odd_fft *fft, const float *samples, size_t count, float *scratch,
                      float *spectrum);
 void odd_fft_forward_in_double(const struct odd_fft_in_double *fft, const double *samples,

@@ -11,7 +11,7 @@ enum {
     FADE_FRACTION = 8, /* divides the taps: so many are faded */
 };
 
-static const double FLOOR = 1e-15; /* least magnitude, of the largest; its logarithm is finite */
+static const double FLOOR = 1e-15; /* least magnitude relative to the largest; avoids log(0) */
 
 size_t phase_transform_length(size_t count)
 {

@@ -34,7 +34,7 @@ static size_t band_points(const struct remez_band *band, const struct exchange *
     return (size_t)ceil(points) + 2;
 }
 
-/* Fills the grid. With even taps, the target is divided by their common factor cos(pi f). */
+/* Fills the grid. With an even number of taps, the target is divided by their factor cos(pi f). */
 static void fill_grid(struct exchange *exchange, const struct remez_band *bands, size_t band_count,
                       bool even)
 {
@@ -136,7 +136,7 @@ static size_t remove_peaks(struct exchange *exchange, size_t count, size_t from,
     return count - many;
 }
 
-/* Drops the smallest peaks too many, one at an end or two neighbours, so that signs alternate. */
+/* Drops the smallest surplus peaks, one at an end or two neighbours, so that signs alternate. */
 static size_t thin_peaks(struct exchange *exchange, size_t count)
 {
     size_t wanted = exchange->terms + 1;

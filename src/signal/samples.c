@@ -180,7 +180,7 @@ HALO_REALTIME void block_silence(struct real_block *block, size_t from, size_t f
         memset(block->data[c] + from, 0, frames * sizeof(real));
 }
 
-/* Without the sign bit, floats compare as integers, then infinity, then NaN. That vectorises. */
+/* Without the sign bit, floats compare like integers; infinity and NaN are the largest. */
 SIMD_CLONES
 HALO_REALTIME static real_bits highest_bits(const real *samples, size_t count)
 {
