@@ -114,7 +114,8 @@ static enum status refuse(const char *path)
 
 /* ---- opening ---- */
 
-/* Opens a file without a name, but with a path for other programs, which privileges would hide. */
+/* Opens a file without a name, with a path for other programs. Other programs may not look into a
+ * process with privileges. */
 static bool open_nameless(struct atomic_file *file)
 {
     if (prctl(PR_GET_DUMPABLE) != 1)

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATIENT_LOOKS = 8 };        /* looks without a change, then a file is complete */
+enum { PATIENT_LOOKS = 8 };        /* looks without a change that make a file complete */
 static const double PERIOD = 0.25; /* seconds between looks */
 
 struct watched {

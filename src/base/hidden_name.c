@@ -39,7 +39,7 @@ int hidden_open_folder(const char *path, int flags)
 
 /* ---- folders ---- */
 
-/* Opens one of halo's folders to empty it, whatever its permissions. Returns -1 and errno: no. */
+/* Opens one of halo's folders to empty it, whatever its permissions. -1: failed, errno is set. */
 static int open_own(int at, const char *name)
 {
     char entry[64];

@@ -1,4 +1,4 @@
-/* JSON strings of bytes that may not be UTF-8, such as file names. Writing JSON, all or none. */
+/* JSON strings of bytes that may not be UTF-8, as file names; writing JSON whole or not at all. */
 #ifndef HALO_JSON_TEXT_H
 #define HALO_JSON_TEXT_H
 
@@ -7,7 +7,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* A new reference. Bytes that are not UTF-8 become U+FFFD, NULL becomes null. NULL: no memory. */
+/* Returns a new reference. Each byte that is not UTF-8 becomes U+FFFD. NULL becomes null. Returns
+ * NULL if there is no memory. */
 json_t *json_text(const char *bytes);
 
 /* Like json_load_file, but skips a byte order mark. */

@@ -70,7 +70,7 @@ enum { FAILURE_BYTES = 8192, FAILURE_KIND = 256 };
 struct failure {
     enum cause cause;
     char message[FAILURE_BYTES]; /* names have their original bytes */
-    char kind[FAILURE_KIND];     /* without names, such as "missing: cannot open" */
+    char kind[FAILURE_KIND];     /* cause and failed action, such as "missing: cannot open" */
 };
 
 /* The last failure that any thread printed as an error. False: there is none. */

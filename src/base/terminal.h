@@ -13,7 +13,7 @@ bool terminal_is_ours(void);
 /* Saves the settings. Copies `farewell` (or NULL), which is printed when they are restored. */
 void terminal_keep(const char *farewell);
 
-/* Makes single keys readable, without echo or Ctrl-S, but with signals. After terminal_keep. */
+/* Makes single keys readable, without echo. Signal keys work, not Ctrl-S. After terminal_keep. */
 void terminal_take_keys(void);
 
 /* Disables Ctrl-S, which would block writers. */
