@@ -49,7 +49,7 @@ struct convolver_settings {
     bool mask_stays; /* The first mask outlives the convolver, and no other mask follows. */
     struct gpu_settings gpu;
     struct proof_request proof;
-    const struct convolver_service *service; /* used instead of `backend` if it accepts; or NULL */
+    const struct convolver_service *service; /* replaces `backend` if it can serve; or NULL */
     struct workers *workers;                 /* not owned; must outlive the convolver */
 };
 
@@ -79,7 +79,7 @@ bool convolver_needs_mask(const struct filter *convolver);
 struct backend_job;
 void convolver_expect(const struct convolver_settings *settings, const struct backend_job *job);
 
-/* Whether convolver_expect can start anything with these settings. If not, no job need be found. */
+/* Whether convolver_expect can start anything with these settings. If not, find no job for it. */
 bool convolver_expects(const struct convolver_settings *settings);
 
 /* Waits for the thread of convolver_expect. Call it before the program ends. */

@@ -13,7 +13,7 @@
 #define multiply_add_double REAL(multiply_add_double)
 #define multiply_add_odd REAL(multiply_add_odd)
 
-static const double NEAR = 0.25; /* part of the bound; up to it, single precision has -132 dB */
+static const double NEAR = 0.25; /* part of the bound; up to it, single precision keeps -132 dB */
 /* The largest `delta` relative to `norm` with which single precision is enough. An output that is
  * one tap times a sample has up to 11 rounding errors; with more taps the errors average. */
 static const double NEAR_DELTA = 0.35;

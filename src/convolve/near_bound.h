@@ -74,7 +74,7 @@ bool near_bound_is_near(const struct near_bound *bound, const real *samples, siz
 void near_bound_forward(const struct fft_double *fft, const real *samples, size_t count,
                         real *spectrum);
 
-/* Clear a sum in `fft`, odd_fft_multiply_add and odd_fft_inverse, in double precision. */
+/* For a sum in `fft`, in double precision: clearing, odd_fft_multiply_add and odd_fft_inverse. */
 void near_bound_clear(const struct fft_double *fft);
 void near_bound_multiply_add(const struct fft_double *fft, const real *a, const real *b);
 void near_bound_inverse(const struct fft_double *fft, size_t from, size_t frames, real *samples);
