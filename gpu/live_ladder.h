@@ -39,7 +39,7 @@ struct live_level {
     unsigned size;   /* taps of a partition: period x block */
     unsigned period; /* blocks */
     unsigned behind; /* periods from the transforms to the products: 0 or 1 */
-    unsigned bins;   /* a power of two, at least `size`; bin 0 holds the first and the last bin */
+    unsigned bins;   /* a power of two, at least `size`; bin 0 holds the first and the middle bin */
     unsigned bins_log2;
     unsigned partitions; /* partitions of the longest mask */
     unsigned depth;      /* spectra in an input's history */
