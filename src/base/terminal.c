@@ -17,7 +17,7 @@ static char farewell[256];
 static volatile sig_atomic_t is_kept = 0;
 static volatile sig_atomic_t has_keys = 0;
 
-static volatile sig_atomic_t errors_from = -1; /* read end of the pipe */
+static volatile sig_atomic_t errors_from = -1; /* read end of the pipe in place of standard error */
 static volatile sig_atomic_t errors_to = -1;   /* the original standard error */
 
 bool terminal_is_ours(void)
