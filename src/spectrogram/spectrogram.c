@@ -345,7 +345,7 @@ enum {
     BATCH = 32, /* hops that threads compute at once */
 };
 
-/* A section of the sound, at frames of the sound, along which it moves. Silence surrounds it. */
+/* A section that moves along the sound. Positions are frames of the sound. Silence surrounds it. */
 struct slide {
     struct source *source;
     struct block samples;
