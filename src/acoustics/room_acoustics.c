@@ -323,7 +323,7 @@ static void transform(const struct room_work *work, double seconds)
     fft_double_forward(work->fft);
 }
 
-/* Computes energies by Parseval's theorem. */
+/* Adds up the energies before and after a split, band by band, by Parseval's theorem. */
 static void find_split(struct room_work *work, size_t split, const struct room_acoustics *room)
 {
     const double complex *bins = fft_double_bins(work->fft);
