@@ -7,8 +7,7 @@ enum {
     SLICE_MASKS = 4,       /* mask lengths; in shorter slices, transforms overlap too much */
     SLICE_MULTIPLE = 4,    /* frames; kernels load and store 16 bytes */
     LIVE_FFT_LEAST = 64,
-    /* Spectra beyond the partitions. A slow thread block may still read the previous block's oldest
-     * spectrum while a fast one writes the next block's. */
+    /* spectra beyond the partitions: slow thread blocks may read the oldest while others write */
     SPARE_SPECTRA = 3,
     TRANSFORM_COST = 9, /* a transform there and back, in products of the same number of bins */
     LEVEL_COST = 1,     /* launching a level, in products of a bin; favours fewer levels */
@@ -71,9 +70,8 @@ static struct live_level level_of(size_t block, size_t period)
     return level;
 }
 
-/* Completes the ladder and returns the cost of one block, in products of one bin. For `depth` and
- * `window` see live_ladder.h. While a partition is transformed, share by share, the products still
- * need the spectra of the job before. */
+/* Completes the ladder and returns a block's cost, in products of one bin. For `depth` and `window`
+ * see live_ladder.h: while a partition is transformed, products need the spectra before it. */
 static double complete(struct live_ladder *ladder, size_t taps)
 {
     double cost = 0;

@@ -32,8 +32,7 @@ struct live_plan live_plan_for(size_t block, size_t taps);
  * have at most `bins_most` bins, which must be enough for the block. */
 struct live_ladder live_ladder_for(size_t block, size_t taps, size_t bins_most);
 
-/* Partitions of level `l` for a mask of `taps` taps, at most as many taps as the ladder was made
- * for. */
+/* Partitions of level `l` for a mask of `taps` taps, at most those the ladder was made for. */
 size_t live_level_partitions(const struct live_ladder *ladder, size_t l, size_t taps);
 
 #endif

@@ -1,7 +1,6 @@
-/* Pictures on a GPU. The rows of all channels are copied in one piece, through pinned memory, to
- * the kernel "register" and back. If the GPU fails, the CPU takes over for good. Live, the CPU also
- * takes a call that finds the GPU busy with another picture, since constant memory holds one mask.
- */
+/* Pictures on a GPU. The rows of all channels are copied in one piece, through pinned memory. If
+ * the GPU fails, the CPU takes over for good. Live, the CPU also takes a call that finds the GPU
+ * busy with another picture, since constant memory holds one mask. */
 #include "convolve/convolve2d.h"
 #include "convolve/convolver_choice.h"
 #include "gpu/convolver_cuda.h"

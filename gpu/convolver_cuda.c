@@ -9,8 +9,7 @@ enum {
     PREFERRED_FRAMES = 1 << 16, /* at least so many frames, which are enough work for a GPU */
     PREFERRED_TAPS = 8,         /* divides the mask: a block has at least so many frames */
     BLOCK_MULTIPLE = 64,        /* frames */
-    /* divides the most, so that reading and writing overlap with the GPU's work */
-    PREFERRED_SHARE = 4,
+    PREFERRED_SHARE = 4,        /* divides the most: copies, reading and writing overlap */
     LONG_TAPS = 1 << 13,
     MEMORY_SHARE = 3, /* divides the free memory: so much may hold a mask's spectra */
 };
@@ -34,8 +33,7 @@ static bool suits_double(const struct convolver_shape *shape, const struct mask 
            gpu_is_fast_in_double() && has_memory_for(mask);
 }
 
-/* The variant for a convolver. If rounding in single precision could pass the bound, files are
- * computed in double precision. */
+/* The variant for a convolver. Files use double precision if single could pass the bound. */
 static const struct convolver_backend *cuda_variant(const struct convolver_shape *shape,
                                                     const struct mask *mask)
 {
@@ -48,9 +46,8 @@ static const struct convolver_backend *cuda_variant(const struct convolver_shape
     return &convolver_cuda_batch;
 }
 
-/* Blocks are whole lines of memory. Files in blocks of odd numbers of frames took up to 2.7 times
- * as long (docs/measurements.md), probably because the copies of all channels but the first are
- * then not aligned. */
+/* Blocks are whole lines of memory. With odd numbers of frames, files took up to 2.7 times as long
+ * (docs/measurements.md), probably as the copies of channels after the first were not aligned. */
 static size_t cuda_preferred_block(size_t taps, size_t most)
 {
     size_t preferred_block = most / PREFERRED_SHARE, least = taps / PREFERRED_TAPS;

@@ -56,8 +56,7 @@ static inline struct gpu_batch *batch_of(const struct convolution *convolution)
     return (struct gpu_batch *)convolution; /* not const, as the control side modifies it, too */
 }
 
-/* The step of the GPU's file convolver. It packs, sends, convolves and returns a block, slice by
- * slice. */
+/* The step of the GPU's file convolver: packs, sends, convolves and returns a block by slices. */
 
 /* Copies the next block's history from the buffer of the last block. */
 static cudaError_t carry_halo(const struct gpu_batch *batch)
@@ -264,8 +263,6 @@ static void batch_step(struct convolution *convolution, const float *const *in,
  * its block. Two such buffers alternate, and each step copies the history from one to the other.
  * Masks are loaded into constant memory in stream order.
  */
-
-/* ---- set up ---- */
 
 static void free_device(const struct gpu_batch *batch)
 {

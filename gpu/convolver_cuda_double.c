@@ -12,8 +12,7 @@
 
 enum { RETURNS_MOST = 16 }; /* the most parts of a block; a part is copied while the next returns */
 
-/* Pinned memory for a block, row after row. The array of the chain's precision is used; the other
- * is NULL. */
+/* Pinned memory for a block, row after row. Only the array of the chain's precision is not NULL. */
 struct gpu_rows {
     char *pinned;
     float **single;
@@ -75,11 +74,9 @@ static inline struct gpu_double *double_of(const struct convolution *convolution
     return (struct gpu_double *)convolution; /* not const, as the control side modifies it, too */
 }
 
-/* The step of the GPU's convolver in double precision. It sends a block, convolves its chunks and
- * returns it. In a chain of single precision, samples are sent as floats. */
+/* The step of the GPU's convolver in double precision. Chains of single precision send floats. */
 
-/* A block of the caller, in the chain's precision. The pointers for the other precision are NULL.
- */
+/* A block of the caller. Only the pointers for the chain's precision are not NULL. */
 struct double_block {
     const float *const *in;
     const double *const *in_in_double;
@@ -268,8 +265,6 @@ enum {
     FORM_POINTS = 1 << 24,  /* 256 MB of columns that are transformed at once */
     COLUMNS_MOST = 1 << 10,
 };
-
-/* ---- set up ---- */
 
 static struct double_plan plan_length(const struct convolver_shape *shape, size_t fft)
 {

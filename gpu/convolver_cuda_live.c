@@ -68,8 +68,7 @@ enum status live_fill_paths(const struct mask *mask, unsigned *first, struct liv
     return STATUS_OK;
 }
 
-/* Fills in the spectra of a column's partitions. Bin 0 holds the first and the middle bin, both
- * real. */
+/* Fills in the spectra of a column's partitions. Bin 0 holds the first and middle (real) bins. */
 static void fill_spectra(const struct gpu_live *live, const double *column, size_t taps,
                          size_t partitions, float2 *to)
 {
@@ -238,7 +237,7 @@ static enum status live_prepare(const struct convolution *convolution, const str
  * with their next block.
  */
 
-static struct gpu_live *alive; /* control thread only */
+static struct gpu_live *alive; /* all live convolvers; control thread only */
 
 /* Beyond these limits a graph is faster. A resident kernel multiplies the whole mask in every
  * block, and one of its thread blocks may have several channels. At 64 x 480,000 taps both have the

@@ -28,9 +28,8 @@ struct piece {
 struct gpu_live_mask {
     unsigned code; /* the mask's code in block headers (live_kernels.h) */
     struct piece *piece;
-    bool is_slow; /* catching up with the history takes longer than one block should */
-    /* last block whose header names the mask, written by the step; 0: none */
-    _Atomic uint64_t named;
+    bool is_slow;           /* catching up with the history takes longer than one block should */
+    _Atomic uint64_t named; /* last block whose header names the mask; 0: none */
 };
 
 /* A block that is not sent yet, because the GPU was behind when it came. */
@@ -51,8 +50,7 @@ struct live_arming {
 
 enum { LIVE_OWED_MOST = 16 }; /* the most blocks that the GPU may be behind */
 
-/* The copies of a block between the stream's buffers and pinned memory, in pieces of `each`
- * channels. */
+/* Copies of a block between the stream's buffers and pinned memory, `each` channels at a time. */
 struct live_copies {
     struct step_crew *crew; /* NULL: the step copies alone */
     size_t each;            /* channels of a piece */
@@ -148,12 +146,10 @@ void cuda_live_step(struct convolution *convolution, const float *const *in,
 /* Starts the resident kernel, unless it runs. */
 cudaError_t live_bring_back(struct gpu_live *live);
 
-/* Call it between polls of an answer; `spins` counts the polls. Sets *in_time to false after
- * `until`. Real-time. */
+/* Call it between polls, which `spins` counts. Sets *in_time to false after `until`. Real-time. */
 cudaError_t live_wait(struct gpu_live *live, size_t spins, int64_t until, bool *in_time);
 
-/* live_alloc: zeroed device memory. live_map: zeroed host memory that the device can use, too.
- * Control thread. */
+/* live_alloc: zeroed device memory. live_map: zeroed host memory, mapped. Control thread. */
 cudaError_t live_alloc(void **memory, size_t bytes, cudaStream_t stream);
 cudaError_t live_map(void **host, void **device, size_t bytes);
 
@@ -166,8 +162,7 @@ cudaError_t live_graph_silence(struct gpu_live *live);
 enum status live_graph_prepare(struct gpu_live *live, const struct mask *mask,
                                struct gpu_live_mask *prepared);
 
-/* Waits for the answer to the block of `header` and copies it to `slots`. NULL: it is too late to
- * be used. */
+/* Waits for the answer to `header`'s block and copies it to `slots`. NULL: too late to use. */
 cudaError_t live_graph_await(struct gpu_live *live, const packet *header,
                              const struct convolver_slot *slots, int64_t until, bool *in_time);
 

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Live streams on the GPU whose blocks are graphs: set-up, masks and step. live_graph_kernels.h
- * describes a graph. */
+/* Live streams whose blocks are graphs (live_graph_kernels.h): set-up, masks and step. */
 
 enum {
     HEADER_BYTES = 64,     /* samples begin after so many bytes, on a line of their own */
@@ -530,8 +529,7 @@ HALO_REALTIME static cudaError_t await_packets(struct gpu_live *live, const pack
     return error;
 }
 
-/* Waits for the answer to the last block sent. Copies it to `slots` only if this is the newest
- * block. */
+/* Waits for the answer to the last block sent. Copies it only if this is the newest block. */
 HALO_REALTIME static cudaError_t await_answer(struct gpu_live *live,
                                               const struct convolver_slot slots[CONVOLVER_SLOTS],
                                               int64_t until, bool *in_time)

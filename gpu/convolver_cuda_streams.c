@@ -1,5 +1,4 @@
-/* The backend "cuda" of the plugins, in place of convolver_cuda.c. It has live streams only, so
- * that a plugin contains no kernels for files. */
+/* The plugins' backend "cuda": live streams only, without the kernels for files. */
 #include "gpu/convolver_cuda.h"
 
 #include "gpu/gpu.h"

@@ -1,4 +1,4 @@
-/* cuFFT. It is opened at its first use, so that the program starts without it. Threads: the control
+/* cuFFT, opened at its first use, so that the program starts without it. Threads: the control
  * thread. A plan's functions: one thread at a time. */
 #ifndef HALO_GPU_CUFFT_LIBRARY_H
 #define HALO_GPU_CUFFT_LIBRARY_H
@@ -16,8 +16,7 @@ struct cufft_library {
     cufftResult (*inverse_double)(cufftHandle plan, cufftDoubleComplex *in, cufftDoubleReal *out);
 };
 
-/* Loads cuFFT, and what it needs for transforms of masks on the current device. Call it before
- * cufft_library_open, on any thread. */
+/* Loads cuFFT and what it needs on the current device. Before cufft_library_open, on any thread. */
 void cufft_library_expect(void);
 
 /* The library stays open. Errors: it is not installed. */

@@ -29,8 +29,7 @@ struct double_paths {
 cudaError_t double_pad(const struct double_plan *plan, const double *taps, size_t count,
                        size_t columns, double *work, cudaStream_t stream);
 
-/* Converts rows of `frames` floats, one after the other, to rows of doubles that are `stride`
- * apart. */
+/* Converts rows of `frames` floats, without gaps, to rows of doubles that are `stride` apart. */
 cudaError_t double_widen(const float *in, size_t frames, double *out, size_t stride, size_t rows,
                          cudaStream_t stream);
 
@@ -44,8 +43,7 @@ cudaError_t double_multiply(const struct double_plan *plan, const struct double_
                             size_t outputs, const double2 *in, const double2 *forms, double2 *out,
                             cudaStream_t stream);
 
-/* Copies the valid frames of work[output][chunk][fft] to rows of `frames` floats (is_single) or
- * doubles. */
+/* Copies the valid frames of work[output][chunk][fft] to rows of floats (is_single) or doubles. */
 cudaError_t double_scatter(const struct double_plan *plan, const double *work, size_t outputs,
                            size_t first, void *rows, bool is_single, size_t frames,
                            cudaStream_t stream);

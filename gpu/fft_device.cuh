@@ -14,8 +14,7 @@
 #include <cmath>
 
 static constexpr int POINTS = 16; /* points of a thread */
-/* warps per multiprocessor, at least; more leave too few registers */
-static constexpr int WARPS = 16;
+static constexpr int WARPS = 16;  /* least warps per multiprocessor; more leave too few registers */
 
 /* Radices of the stages, first to last; the last one is 16. */
 template <int N> struct radices;
@@ -78,8 +77,8 @@ template <int N, int S> __host__ __device__ constexpr int length()
     return points;
 }
 
-/* Offset of stage S in the table of factors. A stage has R - 1 rows of length / R factors. With the
- * default S it is the table's length. */
+/* Offset of stage S in the table of factors, which has R - 1 rows of length / R factors for each
+ * stage. With the default S it is the table's length. */
 template <int N, int S = stages<N>()> __host__ __device__ constexpr int table_at()
 {
     int at = 0, points = N;
@@ -136,9 +135,8 @@ __device__ __forceinline__ constexpr float cosine_32(int turns)
                                 : 0.0f);
 }
 
-/* exp(-2 pi i turns / 32), or its conjugate, as `scale` times a number one of whose parts is 1. A
- * product with such a number takes two fused operations (Linzer and Feig 1993). The sums that
- * follow apply the scale at no cost. */
+/* exp(-2 pi i turns / 32), or its conjugate, as `scale` times a number whose larger part is 1. A
+ * product takes two fused operations (Linzer and Feig 1993). Later sums apply the scale. */
 template <bool BACK> struct factor_32 {
     float cosine, sine, scale;
     bool upright; /* the imaginary part is the larger one */

@@ -29,8 +29,8 @@ __global__ void __launch_bounds__(split_of<N>::THREADS)
         form[m * split_of<N>::THREADS + thread] = v[m];
 }
 
-/* Stores the points from history_frames on. `out` and `second` are the places for point `thread`.
- * Rows are stored in groups, most of which need no predicate for each store. */
+/* Stores the points from history_frames on. `out` and `second`: places for point `thread`. Rows are
+ * stored in groups, most of which need no predicate. */
 template <int N>
 __device__ __forceinline__ void store_rows(const float2 *v, float *out, float *second, int thread,
                                            int history_frames)

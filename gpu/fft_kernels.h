@@ -6,8 +6,7 @@
 #include "gpu/fft_plan.h"
 #include "gpu/kernel.h"
 
-/* Creates the table of factors for transforms of length `fft`, in device memory. The caller frees
- * it with cudaFree. */
+/* Creates the table of factors for length `fft` on the device. The caller frees it by cudaFree. */
 cudaError_t fft_table_create(size_t fft, bool fused, float **table);
 
 /* The fused kernel's table of factors: its length, and filling it in host memory. */
@@ -23,9 +22,8 @@ cudaError_t fft_fused_form(size_t fft, const float *table, const float *taps, si
 cudaError_t fft_fused_launch(const struct kernel_job *job, const struct fft_plan *plan,
                              const float *table, cudaStream_t stream);
 
-/* Two chunks of one of many sounds. job.out is where their output begins. job.origin is the frame
- * of job.in that tap 0 meets at that place. job.frames is the number of output frames, at most two
- * hops. The boundary is zero. */
+/* Two chunks of one of many sounds. job.out: where their output begins; job.origin: the frame of
+ * job.in that tap 0 meets there; job.frames: frames of output, at most two hops. Zero boundary. */
 struct fft_pair {
     struct kernel_job job;
     size_t history_frames;
@@ -38,8 +36,7 @@ size_t fft_fused_most(void);
 cudaError_t fft_fused_pairs(size_t fft, const struct fft_pair *pairs, size_t count,
                             const float *table, cudaStream_t stream);
 
-/* The functions for transforms that a thread block cannot hold. `work`: device memory, fft points
- * for each pair. */
+/* For transforms that a thread block cannot hold. `work`: device memory, fft points for a pair. */
 size_t fft_long_table_floats(size_t fft);
 void fft_long_fill_table(size_t fft, float *table);
 cudaError_t fft_long_form(size_t fft, const float *table, const float *taps, size_t count,

@@ -76,8 +76,8 @@ template <int N1, int S = 0> __device__ __forceinline__ int frequency_of(int u)
     }
 }
 
-/* Multiplies v[k] by exp(-2 pi i column frequency / fft), or the conjugate. The angle is exact,
- * since it is a multiple of a power of two and has less than 24 bits. */
+/* Multiplies v[k] by exp(-2 pi i column frequency / fft), or the conjugate. The angle is exact: a
+ * multiple of a power of two with less than 24 bits. */
 template <int N1, bool BACK>
 __device__ __forceinline__ void turn_columns(float2 *v, int thread, int column, int fft)
 {
@@ -190,8 +190,7 @@ __global__ void __launch_bounds__(N / POINTS, blocks<N>())
 
 /* ---- launchers ---- */
 
-/* The points of a row. Rows are as long as transforms with 16 points a thread are fast, and columns
- * have at least 16 points. */
+/* The points of a row: as many as are fast with 16 a thread. Columns have at least 16 points. */
 static size_t width_of(size_t fft)
 {
     size_t width = fft / 16 < 4096 ? fft / 16 : 4096;

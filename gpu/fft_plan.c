@@ -11,13 +11,11 @@ static const double LAUNCH_COST = 5000; /* ns per launch */
 
 static const double STORE_COST = 0.0015; /* ns per frame of output, for one of the two chunks */
 
-/* Nanoseconds per pair, forward and inverse, in a large batch. The table is per point. It was
- * measured with halo bench kernels --kernel fft --fft ... on an H200, less the cost of the output.
- */
+/* Nanoseconds per pair, there and back, in a large batch. The table is per point: measured by halo
+ * bench kernels --kernel fft --fft ... on an H200, less the cost of the output. */
 static double pair_cost(size_t fft, size_t hop, bool fused)
 {
-    /* index of the first length in passes; shorter ones in passes are not measured */
-    enum { PASSES_FIRST = 5 };
+    enum { PASSES_FIRST = 5 }; /* the first length in passes; shorter ones are not measured */
     static const double costs[] = {
         0.0028, 0.0031, 0.0034, 0.0043, 0.0054,                 /* 2^10 to 2^14, fused */
         0.0114, 0.0121, 0.0132, 0.0131, 0.0132, 0.0139, 0.0162, /* 2^15 to 2^21, three passes */

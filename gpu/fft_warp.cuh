@@ -96,8 +96,7 @@ template <int N, typename F> __device__ __forceinline__ void each_held(F visit)
         visit(held_at<N>(row), row * split_of<N>::THREADS);
 }
 
-/* Transforms 1,024 points of a warp. v[k] is point lane + 32 k before, and frequency lane + 32 k
- * after. */
+/* Transforms a warp's 1,024 points. v[k]: point lane + 32 k before, frequency lane + 32 k after. */
 __device__ __forceinline__ void warp_transform(float2 *v, float2 *own,
                                                const float2 *__restrict__ table, int lane)
 {
@@ -138,8 +137,7 @@ __device__ __forceinline__ void split(float2 *v, float2 *shared, const float2 *_
     }
 }
 
-/* The stage of all threads on the way back, after the warps' transforms: from frequencies to
- * points. */
+/* The stage of all threads on the way back, from the warps' frequencies to points. */
 template <int N>
 __device__ __forceinline__ void join(float2 *v, float2 *shared, const float2 *__restrict__ table,
                                      int thread)

@@ -96,8 +96,6 @@ static void gather_cuda_free_transforms(struct gather_cuda_device *device)
 
 /* ---- a batch on a GPU: copied there, convolved, copied back ---- */
 
-/* ---- pairs of chunks ---- */
-
 struct filling {
     const struct gather_cuda_device *device;
     const struct gather_batch *batch;

@@ -10,9 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts, in a thread and once, set-up that takes some tenths of a second: the device's context,
- * and then the library of transforms, if any call so far has asked for it. The functions below wait
- * for the thread. */
+/* Starts once, in a thread, set-up of some tenths of a second: the device's context, then, if any
+ * call so far asked for it, the library of transforms. Functions below wait for the thread. */
 void gpu_expect(const struct gpu_devices *wanted, bool transforms);
 
 /* Waits for that thread, if it was started. */
@@ -40,19 +39,17 @@ static inline int gpu_device(const struct gpu_devices *wanted)
     return wanted->count ? wanted->of[0] : 0;
 }
 
-/* bytes of a device's address on the bus */
-enum { GPU_BUS_CHARS = 32 };
+enum { GPU_BUS_CHARS = 32 }; /* bytes of a device's address on the bus */
 
 /* Moves this thread to the device's memory node, until numa_leave. */
 void gpu_enter(int device, struct numa_before *before);
 
-/* Writes a note for --verbose: which GPU it is, and where in the machine. `what` names its use,
- * such as "the stream". */
+/* Notes for --verbose which GPU it is, and where. `what` names its use, such as "the stream". */
 void gpu_note_place(int device, const char *what);
 
 /* Gives up a device on which a kernel does not end. Freeing memory would wait for the kernel
  * forever, perhaps on other devices, too. So nothing is freed from now on, and the process exits
- * without the driver's clean-up. Other devices go on with their work. May be called in a step. */
+ * without the driver's clean-up. Other devices go on. May be called in a step. */
 void gpu_abandon(int device);
 bool gpu_abandoned(void); /* whether any device was given up */
 bool gpu_is_abandoned(int device);
@@ -63,8 +60,8 @@ MUST_CHECK enum status gpu_failed(cudaError_t error, const char *what);
 /* Keeps the first error of a step in *kept, and clears CUDA's error. */
 void gpu_note_error(cudaError_t *kept, cudaError_t error);
 
-/* Copies to the current device, for use on any stream. A plain copy from ordinary memory may return
- * before the device has the bytes, and streams that do not block would not wait for it. */
+/* Copies to the current device, for use on any stream. A plain copy may return before the device
+ * has the bytes, and streams that do not block would not wait for it. */
 cudaError_t gpu_send(void *to, const void *from, size_t bytes);
 
 /* An attribute of the current device. */

@@ -12,10 +12,9 @@ static const struct kernel *const kernels[] = {
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 enum {
-    TENSOR_LEAST = 25, /* taps; from here on the fastest of all, on an H200 */
-    TENSOR_MOST = 96,  /* taps; up to here the fastest, though it can take more */
-    /* taps; from here on faster than "register", and exact enough for any signal */
-    FFT_TAPS_LEAST = 65,
+    TENSOR_LEAST = 25,   /* taps; from here on the fastest of all, on an H200 */
+    TENSOR_MOST = 96,    /* taps; up to here the fastest, though it can take more */
+    FFT_TAPS_LEAST = 65, /* taps; from here on faster than "register" and exact enough */
 };
 
 const struct kernel *kernel_at(size_t index)

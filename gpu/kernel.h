@@ -18,9 +18,8 @@
  * A kernel is opened for a number of taps and frames (a plan). It converts masks to a form of its
  * own. For each job, `load` makes a form current, and `launch` runs the kernel. Errors are returned
  * as cudaError_t; only `open` prints them. Functions with a stream do not synchronise. All work on
- * the current device.
- * Threads: one host thread at a time per kernel. Constant memory holds one mask, which kernels on
- * all streams share.
+ * the current device. Threads: one host thread at a time per kernel. Constant memory holds one
+ * mask, which kernels on all streams share.
  */
 #ifndef HALO_GPU_KERNEL_H
 #define HALO_GPU_KERNEL_H
@@ -58,8 +57,7 @@ struct kernel_job {
     unsigned threads; /* threads per block, a multiple of 32 up to 1024; 0: the kernel chooses */
 };
 
-/* Only `launch` is never NULL. kernel_open and the functions after it do what a NULL function
- * means. */
+/* Only `launch` is never NULL. The functions from kernel_open on handle the others being NULL. */
 struct kernel {
     const char *name;
     const char *technique;   /* short description for users */
@@ -87,14 +85,12 @@ bool kernel_is_usable(const struct kernel *kernel);
 /* The fastest kernel for this many taps on the current device. */
 const struct kernel *kernel_for(size_t taps);
 
-/* Errors: too many taps for the kernel, a device that cannot run it, memory, a missing library. The
- * plan may be NULL, since some kernels need none. */
+/* Errors: too many taps, an unfit device, memory, a missing library. The plan may be NULL. */
 enum status kernel_open(const struct kernel *kernel, const struct kernel_shape *shape,
                         struct kernel_plan **plan);
 void kernel_close(const struct kernel *kernel, struct kernel_plan *plan);
 
-/* The size of a mask in the kernel's form, and the conversion to it. Both buffers are device
- * memory. */
+/* A mask's size in the kernel's form, and the conversion to it. Both buffers: device memory. */
 size_t kernel_form_floats(const struct kernel *kernel, const struct kernel_plan *plan, size_t taps);
 cudaError_t kernel_form(const struct kernel *kernel, struct kernel_plan *plan, const float *taps,
                         size_t count, float *form, cudaStream_t stream);

@@ -93,8 +93,7 @@ __device__ __forceinline__ void put(const channel2d &p, int row, int column, flo
         sum;
 }
 
-/* The first output of this thread block. The grid is one row of blocks, since pictures may have any
- * height. */
+/* This thread block's first output. The grid is one row, since pictures may have any height. */
 __device__ __forceinline__ void tile_corner(int columns, int tile_columns, int tile_rows, int *row,
                                             int *column)
 {

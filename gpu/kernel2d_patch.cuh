@@ -36,8 +36,8 @@ __device__ __forceinline__ void load_cells(patch_cells &cells, const float *from
         }
 }
 
-/* sum += coefficients [first, first + 8) of a row, applied to windows of 16 cells. `near`: the
- * outputs' own cells. `far`: the 8 cells before them. LAST: only `count` coefficients. */
+/* sum += coefficients [first, first + 8) of a row, on windows of 16 cells. `near`: the outputs' own
+ * cells. `far`: the 8 cells before them. LAST: only `count` coefficients. */
 template <bool LAST>
 __device__ __forceinline__ void add_eight(patch_cells &sum, const patch_cells &near,
                                           const patch_cells &far, int first, int count)
@@ -56,8 +56,7 @@ __device__ __forceinline__ void add_eight(patch_cells &sum, const patch_cells &n
     }
 }
 
-/* Adds a row of a piece of the mask: `count` coefficients from `first` on. `at`: the cells that the
- * first coefficient meets. */
+/* Adds a row of a piece: `count` coefficients from `first` on. The first one meets cells `at`. */
 __device__ __forceinline__ void add_mask_row(patch_cells &sum, const float *at, int first,
                                              int count)
 {
@@ -93,8 +92,7 @@ __device__ __forceinline__ void move_sum(patch_cells &total, patch_cells &sum)
         }
 }
 
-/* Each warp loads a row. A lane's cells are 32 apart, a multiple of 8, so they have the same skew.
- */
+/* Each warp loads a row. A lane's cells are 32 apart, a multiple of 8, so their skew is equal. */
 __device__ __forceinline__ void load_tile(float *shared, const channel2d &p, int first_row,
                                           int first_column, int rows, int columns)
 {
@@ -118,16 +116,14 @@ __device__ __forceinline__ void load_tile(float *shared, const channel2d &p, int
     }
 }
 
-/* The length of pieces of at most `most`, a multiple of `step`. Pieces are as few and as even as
- * possible. */
+/* The length of pieces of at most `most`, a multiple of `step`: as few and even as possible. */
 __device__ __forceinline__ int piece_of(int length, int most, int step)
 {
     int pieces = (length + most - 1) / most;
     return ((length + pieces - 1) / pieces + step - 1) / step * step;
 }
 
-/* Rows of the mask in constant memory have `mask_columns` coefficients; zeros follow the mask's
- * own. */
+/* Each row of the mask in constant memory is padded with zeros to `mask_columns` coefficients. */
 __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS)
     convolve2d_patch(kernel2d_job job, int mask_columns)
 {

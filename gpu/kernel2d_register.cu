@@ -1,10 +1,8 @@
-/* Sums or windows are in registers, so that a loaded cell is used many times. Small masks use
- * strips, larger ones patches (tile2d.c chooses). */
+/* Sums or windows are in registers, to use a loaded cell often. Strips or patches: see tile2d.c. */
 #include "gpu/kernel2d_patch.cuh"
 #include "gpu/kernel2d_strip.cuh"
 
-/* Loads the mask padded with zeros. It begins at `row` and `column` of an array of `rows` x
- * `columns`. */
+/* Loads the mask, which begins at `row`, `column` of an array of `rows` x `columns`, else zeros. */
 static cudaError_t load_padded(const struct kernel2d_job *job, size_t rows, size_t columns,
                                size_t row, size_t column, cudaStream_t stream)
 {

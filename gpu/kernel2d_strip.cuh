@@ -139,8 +139,7 @@ __device__ __forceinline__ void load_ghosts(float (&window)[WINDOW], const chann
         window[j] = is_there >> j & 1 ? window[j] : 0.0f;
 }
 
-/* Adds an input row to the sums. Sum k belongs to the output that the input row meets with mask row
- * k. It moves here from sum k + 1. */
+/* Moves sum k + 1 to sum k and adds the input row times mask row k, for each k. */
 template <int ROWS, int COLUMNS>
 __device__ __forceinline__ void add_row(float (&sum)[ROWS][strip<ROWS, COLUMNS>::OUTPUTS],
                                         const float (&window)[strip<ROWS, COLUMNS>::WINDOW])

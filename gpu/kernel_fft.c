@@ -1,5 +1,4 @@
-/* Overlap-save: one fused kernel if a transform fits a multiprocessor, otherwise three passes over
- * device memory. The plan says which. */
+/* Overlap-save: a fused kernel or three passes over device memory, as the plan says. */
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"
 

@@ -64,8 +64,7 @@ __device__ __forceinline__ int skewed(int j)
     return j + j / SLIDE_OUTPUTS * (SLIDE_SKEWED - SLIDE_OUTPUTS);
 }
 
-/* shared[skewed(j)] = frame first + j, for j = 0..count-1. `count` and the block size are
- * multiples of 4. */
+/* shared[skewed(j)] = frame first + j for j < count. `count` and the block size: multiples of 4. */
 __device__ __forceinline__ void load_tile(const kernel_job &job, float *shared, long long first,
                                           int count)
 {

@@ -1,4 +1,4 @@
-/* Masks of 25 to 126 taps on tensor cores (compute capability 8.0). Up to about 70 taps, copying is
+/* Masks of 25 to 112 taps on tensor cores (compute capability 8.0). Up to about 70 taps, copying is
  * the limit.
  *
  * Sixteen neighbouring outputs, c = 0..15, are a Toeplitz matrix of the mask times a window of the
@@ -30,13 +30,12 @@ extern "C" {
 #include <cuda_fp16.h>
 #include <stdlib.h>
 
-/* from 97 taps on, the transform is faster on an H200 */
-static constexpr size_t TENSOR_TAPS_MOST = 112;
-static constexpr int STEPS_MOST = 9;    /* the most steps, of 16 frames each, of a window */
-static constexpr int TILE_FRAMES = 128; /* outputs of one product of matrices */
-static constexpr int CHUNK_TILES = 4;   /* tiles of a chunk, which has one power of two */
-static constexpr int SIDE_BY_SIDE = 2;  /* tiles that use a loaded fragment of the mask in turn */
-static constexpr int SUMMED_THERE = 2;  /* products of matrices that a tensor core adds */
+static constexpr size_t TENSOR_TAPS_MOST = 112; /* from 97 on, the transform is faster */
+static constexpr int STEPS_MOST = 9;            /* the most steps, of 16 frames each, of a window */
+static constexpr int TILE_FRAMES = 128;         /* outputs of one product of matrices */
+static constexpr int CHUNK_TILES = 4;           /* tiles of a chunk, which has one power of two */
+static constexpr int SIDE_BY_SIDE = 2; /* tiles that use a loaded fragment of the mask in turn */
+static constexpr int SUMMED_THERE = 2; /* products of matrices that a tensor core adds */
 static constexpr unsigned TENSOR_THREADS = 256; /* threads of a block, at most */
 static constexpr unsigned TENSOR_BLOCKS = 2;    /* such blocks on a multiprocessor */
 static constexpr float LOW_SCALE = 2048;        /* 2^11: the bits of a high part */
@@ -179,8 +178,7 @@ __device__ __forceinline__ long long first_of(const kernel_job &job, long long b
     return base + (long long)(job.origin + tensor_shift(job.origin)) - chunk<STEPS>::HISTORY;
 }
 
-/* The fours before frame `first` in its cache line. They are copied, too, since copies that
- * straddle lines take longer. */
+/* The fours before frame `first` in its cache line. They are copied, too, which is faster. */
 __device__ __forceinline__ int fours_before(long long first)
 {
     return (int)(first / 4) & (LINE_FOURS - 1);
@@ -206,8 +204,7 @@ __device__ __forceinline__ void fetch(const kernel_job &job, float4 *raw, long l
     }
 }
 
-/* Converts the chunk to 16-bit numbers. Returns the inverse of its power of two. `raw` is free
- * afterwards. */
+/* Converts the chunk to 16-bit numbers; `raw` is free then. Returns the inverse power of two. */
 template <int STEPS>
 __device__ __forceinline__ float convert(const float4 *raw, uint2 *high, uint2 *low, int lane)
 {
@@ -249,8 +246,7 @@ __device__ __forceinline__ void put_two(const kernel_job &job, bool whole, long 
         put(job, i + 1, b);
 }
 
-/* Computes SIDE_BY_SIDE tiles, whose windows begin at `high` and `low`, into outputs from `i` on.
- */
+/* Computes SIDE_BY_SIDE tiles, whose windows begin at `high` and `low`, to outputs from `i` on. */
 template <int STEPS>
 __device__ __forceinline__ void convolve_tiles(const kernel_job &job, const uint4 (&mask)[STEPS][2],
                                                const uint2 *high, const uint2 *low, float back,

@@ -11,8 +11,7 @@
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel_device.cuh"
 
-/* up to here a kernel for every 4 taps, above for every 16 */
-static constexpr int WINDOW_TAPS_FINE = 132;
+static constexpr int WINDOW_TAPS_FINE = 132; /* up to here one for each 4 taps, above for each 16 */
 static constexpr int WINDOW_TAPS_NARROW = 36; /* up to here 4 outputs per thread, above 8 */
 static constexpr int WINDOW_RUN = 64;         /* taps whose products are one sum */
 static constexpr unsigned WINDOW_THREADS = 256;
@@ -26,8 +25,7 @@ struct window_kernels {
 
 extern const struct window_kernels window_kernels_84, window_kernels_120, window_kernels_196;
 
-/* Number of zero taps to put before the mask. With them origin + shift is a multiple of 4, so that
- * the window is 16-byte aligned. */
+/* Zero taps before the mask: origin + shift is a multiple of 4, so that the window is aligned. */
 static inline size_t window_shift(const struct kernel_job *job)
 {
     return (4 - job->origin % 4) % 4;

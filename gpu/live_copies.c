@@ -8,8 +8,7 @@
 #include <string.h>
 
 enum {
-    /* bytes of a block's inputs; for fewer, waking a thread costs more than it saves */
-    SHARED_BYTES = 1 << 20,
+    SHARED_BYTES = 1 << 20, /* of a block's inputs; fewer are not worth waking a thread */
     PIECE_BYTES = 1 << 17,
     THREADS_MOST = 3, /* so many threads reach the memory's bandwidth */
 };

@@ -7,8 +7,7 @@
 #include "base/status.h"
 #include "gpu/convolver_cuda_live.h"
 
-/* Starts threads for the copies, if a block is large and the stream may use more threads. Control
- * thread. */
+/* Starts threads for the copies, if blocks are large and threads are allowed. Control thread. */
 enum status live_copies_create(struct gpu_live *live);
 void live_copies_destroy(struct gpu_live *live);
 

@@ -43,8 +43,7 @@ __device__ __forceinline__ void publish(unsigned *flag, unsigned number)
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(number) : "memory");
 }
 
-/* Waits until the flag has reached `number`. One thread waits for the whole thread block. Numbers
- * may wrap. */
+/* One thread waits for the thread block until the flag reaches `number`. Numbers may wrap. */
 __device__ __forceinline__ void await_flag(const unsigned *flag, unsigned number)
 {
     if (threadIdx.x == 0) {

@@ -71,8 +71,7 @@ static inline cudaError_t allow_tiles(const void *kernel, unsigned bins_most)
                                 (int)tile_bytes(bins_most));
 }
 
-/* A live graph's forward transforms: spectra of the inputs, a share in each block, and spectra of a
- * new mask. */
+/* A live graph's forward transforms: a share of the inputs in each block, and new masks. */
 
 /* ---- inputs ---- */
 
@@ -191,8 +190,7 @@ cudaError_t live_graph_transform(const live_graph_state *state, unsigned l, cons
                               TILE_THREADS, tile_bytes(state->tile), arguments, stream);
 }
 
-/* The first kernel of a live graph. It answers a block, from the masks' first taps and from results
- * that are due from earlier blocks. */
+/* The first kernel of a live graph: answers a block, from masks' first taps and due results. */
 
 static constexpr unsigned PIECES_AT_ONCE = 8; /* thread blocks per processor that answer */
 
@@ -268,8 +266,7 @@ __device__ __forceinline__ void add_due(const live_graph_state &s, const live_gr
     }
 }
 
-/* Adds the sums of a team's warps, in the first warp. The team is all of the thread block's warps.
- */
+/* Adds the sums of a team, all of the thread block's warps, in its first warp. */
 __device__ __forceinline__ void add_team(answer_scratch *scratch, unsigned part, float4 &sum,
                                          float4 &lost)
 {
@@ -312,8 +309,7 @@ __device__ __forceinline__ void answer_item(const live_graph_state &s, const liv
         *reinterpret_cast<float4 *>(to) = sum;
 }
 
-/* Adds the block to the inputs' recent samples. This comes before any flag is set, since after the
- * last flag the host may write the next block. */
+/* Adds the block to the inputs' recent samples, before the last flag lets the host overwrite it. */
 __device__ __forceinline__ void keep_inputs(const live_graph_state &s, unsigned number)
 {
     size_t count = (size_t)s.inputs * s.block, step = (size_t)gridDim.x * blockDim.x;
@@ -359,8 +355,7 @@ static cudaError_t live_answer_launch(const live_graph_state *state, cudaStream_
                               arguments, stream);
 }
 
-/* The last kernels of a live graph. They compute products of spectra and transform them back, a
- * share of the outputs in each block. */
+/* The last kernels of a live graph: products of spectra, transformed back, a share in a block. */
 
 static constexpr unsigned PRODUCT_THREADS = 32 * LIVE_PRODUCT_TEAM; /* threads of a thread block */
 static constexpr unsigned PRODUCTS_AT_ONCE = 4; /* thread blocks per processor that add products */
@@ -372,8 +367,7 @@ struct result_work {
     unsigned job;
 };
 
-/* past: work on the previous job, for a mask that is new to its slot. The mask has missed all of
- * that job, whose results are due now. */
+/* past: the previous job, whose results are due now, for a mask that is new and has missed it. */
 __device__ __forceinline__ result_work work_of(const live_graph_state &s, const live_header &header,
                                                unsigned l, unsigned slot, bool past)
 {
@@ -389,8 +383,7 @@ __device__ __forceinline__ result_work work_of(const live_graph_state &s, const 
     return work;
 }
 
-/* Adds the product of two bins at a time. `real`: the first of them holds two real bins, which do
- * not mix. */
+/* Adds the products of two bins. `real`: the first holds two real bins, which do not mix. */
 __device__ __forceinline__ void add_product(float4 &sum, float4 x, float4 h, bool real)
 {
     sum.x += real ? x.x * h.x : x.x * h.x - x.y * h.y;
@@ -399,8 +392,7 @@ __device__ __forceinline__ void add_product(float4 &sum, float4 x, float4 h, boo
     sum.w += x.z * h.w + x.w * h.z;
 }
 
-/* Adds partitions [p, end) of a path. If hundreds of products are in phase, a plain sum loses up to
- * 6 dB more than is allowed. */
+/* Adds partitions [p, end) of a path. With hundreds in phase, a plain sum would lose 6 dB more. */
 __device__ __forceinline__ void add_products(const live_graph_state &s, unsigned l,
                                              const result_work &work, live_path path, unsigned pair,
                                              unsigned p, unsigned end, float4 &sum, float4 &lost)
@@ -422,8 +414,7 @@ __device__ __forceinline__ void add_products(const live_graph_state &s, unsigned
     add_run(sum, lost, run);
 }
 
-/* Adds two bins of an output. The products of all paths are divided into runs, which the warps of a
- * team share. */
+/* Adds two bins of an output. A team's warps share the products of all paths, run by run. */
 __device__ __forceinline__ void add_paths(const live_graph_state &s, unsigned l,
                                           const result_work &work, unsigned output, unsigned pair,
                                           unsigned part, float4 &sum, float4 &lost)
@@ -453,8 +444,7 @@ __device__ __forceinline__ void add_product_team(const live_graph_state &s, floa
         add_run(sum, lost, sums[threadIdx.x + 32 * other]);
 }
 
-/* Computes the products of one group: 32 pairs of bins for each of LIVE_PRODUCT_TEAM /
- * s.product_team teams. */
+/* Computes a group's products: 32 pairs of bins for each LIVE_PRODUCT_TEAM / product_team teams. */
 __device__ __forceinline__ void make_products(const live_graph_state &s, unsigned l, unsigned slot,
                                               const result_work &work, size_t group, float4 *sums)
 {

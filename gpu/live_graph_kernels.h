@@ -33,16 +33,15 @@ struct live_graph_mask {
     unsigned head;                      /* taps of the head */
 };
 
-/* A block's header, which precedes its samples. `flags` has LIVE_FRESH, LIVE_ARMED and LIVE_TRAP.
- */
+/* A block's header, before its samples. `flags`: LIVE_FRESH, LIVE_ARMED and LIVE_TRAP. */
 struct live_header {
     unsigned codes[LIVE_SLOTS]; /* [slot] code of its mask (live_kernels.h) */
     unsigned flags;
     unsigned number; /* number of the block */
 };
 
-/* The graph's state. In device memory, except `flags` and `out`, and perhaps `header` and `in`,
- * which are mapped host memory. */
+/* The kernels' argument. Its pointers are to device memory, except `flags` and `out`, and perhaps
+ * `header` and `in`, which are mapped host memory. */
 struct live_graph_state {
     unsigned inputs, outputs, block;
     unsigned stride;       /* floats from channel to channel of `in` and `out` */
@@ -54,30 +53,26 @@ struct live_graph_state {
     unsigned processors;   /* multiprocessors of the device */
     struct live_ladder ladder;
     const struct live_header *header;
-    /* the header's copy, for kernels after the answer, when the host may write the next header */
-    struct live_header *kept;
-    const float *in;                     /* inputs x stride */
-    float *out;                          /* slots x outputs x stride */
-    unsigned *flags;                     /* [piece] number of the last block that is answered */
+    struct live_header *kept; /* copy of the header, since the host may write the next one */
+    const float *in;          /* inputs x stride */
+    float *out;               /* slots x outputs x stride */
+    unsigned *flags;          /* [piece] number of the last block that is answered */
     const struct live_graph_mask *masks; /* [LIVE_MASKS] */
     float *time;                         /* inputs x ladder.window x block: recent samples */
     float2 *spectra[LIVE_LEVELS];        /* inputs x depth x bins of the level */
     float4 *sums[LIVE_LEVELS];           /* slots x outputs x bins / 2 of the level */
-    /* slots x 2 x outputs x size of the level: results of two jobs in turn */
-    float *due[LIVE_LEVELS];
+    float *due[LIVE_LEVELS]; /* slots x 2 x outputs x size: results of two jobs in turn */
     const double2 *turns;    /* exp(-pi i k / 2^turns_log2) for k < 2^turns_log2 */
     const double2 *reversed; /* as `turns`, in the order of bit-reversed indices */
     unsigned turns_log2;
 };
 
-/* The spectra of a column's partitions of level `l`, one after the other. `column`: `taps` taps in
- * device memory. */
+/* Spectra of a column's partitions of level `l`, in order. `column`: `taps` taps on the device. */
 cudaError_t live_graph_transform(const struct live_graph_state *state, unsigned l,
                                  const double *column, unsigned taps, unsigned partitions,
                                  float2 *spectra, cudaStream_t stream);
 
-/* Loads the kernels, and allows them the shared memory they need. *bins_most: the most bins that
- * fit. */
+/* Loads the kernels and allows them shared memory. *bins_most: the most bins that fit. */
 cudaError_t live_graph_load(unsigned *bins_most);
 
 /* Launches the kernels of a block. `is_new`: a mask is new to its slot. */

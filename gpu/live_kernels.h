@@ -24,16 +24,14 @@
 #include <stdint.h>
 
 enum {
-    /* entries of the table: prepared masks, and masks that late blocks still name */
-    LIVE_MASKS = 96,
+    LIVE_MASKS = 96, /* entries: prepared masks, and masks that late blocks name */
     LIVE_SLOTS = 2,
     LIVE_THREADS = 512,
-    LIVE_BLOCK_MOST = 2048,      /* frames */
-    LIVE_FRESH = 1,              /* flag; shifted left by v: the mask is new to slot v */
-    LIVE_STOP = 1 << LIVE_SLOTS, /* flag: the kernel ends */
-    LIVE_TRAP = 2 << LIVE_SLOTS, /* flag, for tests: the kernel traps */
-    /* flag of graphs; shifted left by v: slot v's mask is being armed and gets no answer */
-    LIVE_ARMED = 4 << LIVE_SLOTS,
+    LIVE_BLOCK_MOST = 2048,       /* frames */
+    LIVE_FRESH = 1,               /* flag; shifted left by v: the mask is new to slot v */
+    LIVE_STOP = 1 << LIVE_SLOTS,  /* flag: the kernel ends */
+    LIVE_TRAP = 2 << LIVE_SLOTS,  /* flag, for tests: the kernel traps */
+    LIVE_ARMED = 4 << LIVE_SLOTS, /* of graphs; shifted left by v: slot v's mask is being armed */
 };
 
 struct live_path {
@@ -52,7 +50,7 @@ struct live_mask {
     unsigned crossed; /* a path leads from input i to output j, j != i */
 };
 
-/* The live kernel's state. In device memory, except the packets, which are mapped host memory. */
+/* The live kernel's argument. Pointers are to device memory; `in` and `out`: mapped host memory. */
 struct live_state {
     unsigned inputs, outputs, roles; /* roles: the larger of inputs and outputs */
     unsigned block, fft; /* frames of a block; points of a transform, at least 2 block */
@@ -61,11 +59,10 @@ struct live_state {
     unsigned depth;   /* spectra in an input's history */
     unsigned packets; /* packets of a channel: block / 3, rounded up */
     const uint4 *in;  /* 2 sets x roles x (1 + packets) */
-    /* slots x outputs x packets, then an acknowledgement for each role that is not an output */
-    uint4 *out;
+    uint4 *out; /* slots x outputs x packets, then an acknowledgement per role without output */
     const struct live_mask *masks; /* [LIVE_MASKS] */
     float *time;                   /* inputs x 2 x block */
-    float2 *spectra;               /* inputs x depth x bins */
+    float2 *spectra;               /* inputs x depth x bins: the inputs' history */
     float *tails;           /* slots x outputs x block: results that are due in the next block */
     const double2 *factors; /* exp(-2 pi i k / fft) for k < fft / 2 */
     unsigned *counters;     /* [thread block] the last number seen */

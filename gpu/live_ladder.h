@@ -39,7 +39,7 @@ struct live_level {
     unsigned size;   /* taps of a partition: period x block */
     unsigned period; /* blocks */
     unsigned behind; /* periods from the transforms to the products: 0 or 1 */
-    unsigned bins;   /* a power of two, at least `size`; bin 0 holds the first and the last bin */
+    unsigned bins;   /* a power of two, at least `size`; bin 0 holds the first and the middle bin */
     unsigned bins_log2;
     unsigned partitions; /* partitions of the longest mask */
     unsigned depth;      /* spectra in an input's history */
@@ -68,8 +68,7 @@ LIVE_SHARED unsigned live_job_in(const struct live_level *level, unsigned number
     return number / level->period;
 }
 
-/* The partition whose results are computed in block `number`. The results of the partition before
- * it are due in that block. */
+/* The partition whose results are computed in block `number`, while those of the last are due. */
 LIVE_SHARED unsigned live_job_out(const struct live_level *level, unsigned number)
 {
     return live_job_in(level, number) - level->behind;
@@ -107,8 +106,7 @@ LIVE_SHARED struct live_span live_outputs_in(const struct live_level *level, uns
     return share;
 }
 
-/* Whether the mask has all results that are due in block `number`. Its part in the products began
- * with block `since`. */
+/* Whether a mask whose products began with block `since` has all results due in block `number`. */
 HALO_REALTIME LIVE_SHARED bool live_is_complete(const struct live_ladder *ladder, unsigned since,
                                                 unsigned number)
 {

@@ -46,8 +46,7 @@ static __device__ void transform(const live_state &s, double2 *points, bool back
     __syncthreads();
 }
 
-/* Bin k of the real spectrum, computed from the complex one. Bin 0 holds the first and the middle
- * bin. */
+/* Bin k of the real spectrum, from the complex one. Bin 0 holds the first and the middle bin. */
 __device__ __forceinline__ float2 real_bin(const live_state &s, const double2 *points, unsigned k)
 {
     double2 a = points[k];
@@ -109,8 +108,7 @@ static __device__ void add_spectrum(const live_state &s, const live_scratch &r, 
 
 /* ---- the tail: results of partitions, which are due in block `number` ---- */
 
-/* Adds the product of two bins at a time. `real`: the first of them holds two real bins, which do
- * not mix. */
+/* Adds the products of two bins. `real`: the first holds two real bins, which do not mix. */
 __device__ __forceinline__ void add_product(float4 &sum, float4 x, float4 h, bool real)
 {
     sum.x += real ? x.x * h.x : x.x * h.x - x.y * h.y;

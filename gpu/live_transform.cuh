@@ -125,8 +125,7 @@ __device__ __forceinline__ unsigned partner_of(unsigned i)
     return 3 * (1u << (31 - __clz((int)i))) - 1 - i;
 }
 
-/* The real spectrum's bin at place i, of the transform that begins at `first`. Place 0 holds the
- * first and the middle bin. */
+/* The real bin at place i of the transform at `first`. Place 0 holds the first and middle bins. */
 __device__ __forceinline__ float2 real_bin(const live_graph_state &s, const double2 *points,
                                            unsigned first, unsigned i)
 {

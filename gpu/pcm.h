@@ -1,5 +1,4 @@
-/* Samples as they cross the bus: 16- or 24-bit integers if that is lossless, else float32. Integer
- * s of n bits stands for s / 2^(n-1). */
+/* Samples on the bus: integers of n bits, s for s / 2^(n-1), if that is lossless, else float32. */
 #ifndef HALO_GPU_PCM_H
 #define HALO_GPU_PCM_H
 

@@ -9,19 +9,16 @@ static const struct strip_kernel {
 } strips[] = {STRIP_KERNELS(ROW)};
 #undef ROW
 static const size_t STRIP_ROWS_LEAST = 8;
-/* from so many coefficients on, strips take whole rounds */
-static const size_t STRIP_ROUNDS = 11 * 11;
+static const size_t STRIP_ROUNDS = 11 * 11; /* coefficients; larger masks take whole rounds */
 
-/* When padding a mask pays, by the coefficients of the padded mask. Up to STRIP_ALWAYS it always
- * does, since memory is the limit. Up to STRIP_HALF, padding may be half of the products, since
- * strips are so much faster than patches. Beyond, the padded mask may be STRIP_BEYOND times the own
- * one. */
+/* When padding a mask pays, by the padded coefficients. Up to STRIP_ALWAYS always: memory is the
+ * limit. Up to STRIP_HALF, half of the products may be padding, since strips are so much faster
+ * than patches. Beyond, the padded mask may be STRIP_BEYOND times the mask. */
 static const size_t STRIP_ALWAYS = 7 * 7;
 static const size_t STRIP_HALF = 15 * 15;
 static const double STRIP_BEYOND = 1.3;
 
-/* Zeros that may pad a mask row for patches. Without them, a row's last coefficients need a
- * comparison each. */
+/* Zeros that may pad a mask's row for patches, to save comparisons for its last coefficients. */
 static const size_t PATCH_PADDING_MOST = 3;
 
 static struct block2d own_block(enum tile2d_way way)
@@ -36,8 +33,7 @@ static bool pays(const struct strip_shape *shape, size_t mask_rows, size_t mask_
            (double)area <= STRIP_BEYOND * (double)own;
 }
 
-/* The kernel with the fewest coefficients that holds the mask, with origin on origin. NULL: padding
- * would not pay. */
+/* The kernel with the fewest coefficients that holds the mask, origin on origin. NULL: none. */
 static const struct strip_kernel *strip_for(size_t mask_rows, size_t mask_columns)
 {
     size_t i = 0, count = sizeof strips / sizeof *strips;
@@ -65,9 +61,8 @@ static size_t divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* The rows of a strip. A round is the set of strips that the multiprocessors hold at a time.
- * Pictures take one round if they can. The largest masks, whose strips are few and long, take whole
- * rounds. */
+/* A strip's rows. A round is the set of strips that multiprocessors hold at a time. Pictures take
+ * one round if they can. The largest masks, with few and long strips, take whole rounds. */
 static size_t strip_rows(const struct picture2d *picture, const struct strip_kernel *strip,
                          size_t strip_columns, size_t multiprocessors)
 {

@@ -1,5 +1,4 @@
-/* How the two-dimensional kernels tile a picture, and the arithmetic intensity of the tiles. Plain
- * arithmetic, no buffers. */
+/* How two-dimensional kernels tile a picture, and the tiles' intensity. Plain arithmetic. */
 #ifndef HALO_GPU_TILE2D_H
 #define HALO_GPU_TILE2D_H
 
@@ -38,16 +37,14 @@ TILE2D_CONSTANT int strip_outputs(int mask_rows, int mask_columns)
     return mask_rows * mask_columns <= 15 * 15 ? 4 : 2;
 }
 
-/* Blocks of strips whose registers fit a multiprocessor. A thread has a sum for each mask row and
- * output. */
+/* Blocks of strips per multiprocessor, by registers. A thread has a sum per mask row and output. */
 TILE2D_CONSTANT int strip_blocks(int mask_rows, int mask_columns)
 {
     int sums = mask_rows * strip_outputs(mask_rows, mask_columns);
     return sums <= 28 ? 32 : sums <= 36 ? 20 : sums <= 64 ? 16 : 12;
 }
 
-/* Threads of a block, across and down. For strips: 32, and the rows of a strip. Ignored for
- * patches. */
+/* Threads of a block. Strips: 32 across, and a strip's rows down. Ignored for patches. */
 struct block2d {
     unsigned columns; /* both 0: the kernel chooses */
     unsigned rows;
@@ -73,17 +70,15 @@ struct picture2d {
 struct tile2d tile2d_for(enum tile2d_way way, struct block2d block, const struct picture2d *picture,
                          size_t mask_rows, size_t mask_columns, size_t multiprocessors);
 
-/* The mask size that a strip kernel is made for; both sides are odd. Smaller masks are padded with
- * zeros. */
+/* The mask size that a strip kernel is made for, with odd sides. Zeros pad smaller masks. */
 struct strip_shape {
     unsigned rows; /* 0: there is no strip kernel, so patches are used */
     unsigned columns;
 };
 
 /* The strip kernels by coefficients: X(rows, columns, rows of the longest strip). Long strips load
- * fewer halo rows. Short ones read the picture in memory order, and balance the slower strips at
- * the boundary, which matters less for larger masks. (With 3 and 5 rows: two and four batches of
- * loads.) */
+ * fewer halo rows. Short ones read the picture in memory order and balance slower strips at the
+ * boundary, which matters less for larger masks. (3 and 5 rows: two and four batches of loads.) */
 #define STRIP_KERNELS(X)                                                                           \
     X(3, 3, 10)                                                                                    \
     X(5, 5, 12)                                                                                    \
@@ -103,8 +98,7 @@ struct strip_shape {
 /* The strip kernel for this mask. */
 struct strip_shape strip_shape_for(size_t mask_rows, size_t mask_columns);
 
-/* The columns for which patches take a mask with so many columns. Each row is padded with zeros to
- * them. */
+/* The columns to which patches pad each row of a mask of that size with zeros. */
 size_t patch_mask_columns(size_t mask_rows, size_t mask_columns);
 
 /* Arithmetic intensity: a multiplication and an addition for each coefficient and output, divided

@@ -19,8 +19,7 @@ struct gpu_upload {
 cudaError_t gpu_upload_open(struct gpu_upload *upload);
 void gpu_upload_close(struct gpu_upload *upload);
 
-/* When it returns, the caller may change `from`. `to` is filled in stream order. Workers share the
- * work on the host; NULL: the caller works alone. */
+/* `from` may change once it returns. `to` is filled in stream order. Workers share the work. */
 cudaError_t gpu_upload(struct gpu_upload *upload, void *to, const void *from, size_t bytes,
                        struct workers *workers, cudaStream_t stream);
 

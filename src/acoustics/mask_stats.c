@@ -131,8 +131,8 @@ static double gain_between(const double complex *bins, size_t bin, size_t last)
     return fmax(cabs(bins[bin]), (before + after) / (4 * M_PI));
 }
 
-/* Uses Jensen's formula: zeros outside the unit circle raise the mean of log |H| above the log of
- * the first tap. */
+/* By Jensen's formula: zeros outside the unit circle raise the mean of log |H| above the log of the
+ * first tap. */
 static bool is_minimum_phase(const double complex *bins, size_t length, double first, double gain)
 {
     double sum = 0;
@@ -178,8 +178,7 @@ static enum status find_column(const struct fft_double *fft, const struct respon
     return STATUS_OK;
 }
 
-/* Computes an output's statistics. Identical inputs add their columns, uncorrelated inputs add
- * their powers. */
+/* Computes an output's statistics. Identical inputs add columns, uncorrelated ones add powers. */
 static void find_output(const struct fft_double *fft, const struct response_span *span,
                         const struct mask *mask, size_t output, struct mask_stats *stats)
 {
@@ -264,9 +263,8 @@ static const double fade_seconds = 0.05, fade_share = 0.1;
 static const double loud_db = 9, headroom_db = 6, quiet_db = -20;
 static const double clear_share = 0.1, rise_seconds = 1e-4, order_ratio = 2;
 static const double missed_db = -34, unheard_db = -100; /* level of the part that is cut */
-/* no recording falls so low, apart from zeros; so the decay is of an equaliser and complete */
-static const double computed_end = 1e-8;
-static const double low = 10, high = 20e3; /* Hz */
+static const double computed_end = 1e-8;                /* no recording falls so low, except to 0 */
+static const double low = 10, high = 20e3;              /* Hz */
 static const double unlike_db = 6, unlike_seconds = 1e-3, same = 1e-6;
 
 enum { POINTS = 132 /* twelfths of an octave */, HALVINGS = 6, CLIPPED_LEAST = 3, LFE = 3 };

@@ -60,8 +60,7 @@ struct mask_stats {
     size_t columns, outputs;
     size_t taps; /* taps of each column */
     uint32_t rate;
-    /* largest gain (dB) of a twelfth of an octave, and its frequency (response.h) */
-    double loudest, loudest_hz;
+    double loudest, loudest_hz; /* largest gain (dB) of a twelfth of an octave, and where */
     struct mask_column_stats *column;
     struct mask_output_stats *output;
 };
@@ -92,8 +91,7 @@ void mask_stats_free(struct mask_stats *stats);
  *   unlike channels        a channel differs from the others: its peak (clear as in `inverted`) has
  *                          another sign than most; it is 6 dB louder or quieter for pink noise than
  *                          the median; or it begins (-20 dB of its peak) 1 ms earlier or later.
- *                          Only
- *                          channels from an input to the output of the same number, without LFE
+ *                          Only channels from an input to the output of its number, without LFE
  *   clipped                three or more taps at the maximum in runs of two or more, not for linear
  *                          phase
  *   order                  of four channels the first two are the loudest, not first and last
@@ -102,13 +100,11 @@ void mask_stats_free(struct mask_stats *stats);
 enum { MASK_TROUBLES = 16 };
 
 struct mask_trouble {
-    char text[128]; /* such as "480 samples of silence first" */
-    /* option such as "trim=480"; or what happens without it, such as "resampled" */
-    char remedy[64];
+    char text[128];  /* such as "480 samples of silence first" */
+    char remedy[64]; /* option such as "trim=480", or what happens: "resampled" */
 };
 
-/* *count: the number of troubles, at most MASK_TROUBLES. Members of `sound` that are 0 are unknown.
- * Errors: memory. */
+/* *count: number of troubles, at most MASK_TROUBLES. Zeros in `sound`: unknown. Errors: memory. */
 MUST_CHECK enum status mask_lint(const struct mask *mask, const struct mask_stats *stats,
                                  const struct stream_format *sound, struct mask_trouble *troubles,
                                  size_t *count);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double usual_smoothing = 1.0 / 12, finest = 0.75; /* Hz, from bin to bin */
+static const double usual_smoothing = 1.0 / 12, finest = 0.75; /* octaves; Hz from bin to bin */
 
 double response_frequency(const struct response_axis *axis, double point)
 {

@@ -9,10 +9,9 @@
 
 enum { ROUNDS = 6, POINTS_LEAST = 4, SHARES = 40 };
 
-/* part of the record, at its end, that first counts as noise */
-static const double noise_share = 0.1;
-static const double clear_of_noise = 7;    /* dB; Lundeby has 5 to 10 */
-static const double late_range = 20;       /* dB of the last line; Lundeby has 10 to 20 */
+static const double noise_share = 0.1;  /* part of the record, at its end, first taken as noise */
+static const double clear_of_noise = 7; /* dB; Lundeby has 5 to 10 */
+static const double late_range = 20;    /* dB of the last line; Lundeby has 10 to 20 */
 static const double points_a_decibel = .4; /* Lundeby has 3 to 10 in 10 dB */
 static const double shortest = 1e-3;       /* seconds of a point */
 static const double first_point = 0.01;    /* seconds */
@@ -24,8 +23,8 @@ struct line {
     double at_start, slope;
 };
 
-/* Mean powers of points of `frames` frames. None is below `floor` (dB), which stands for gaps of
- * silence. */
+/* Mean powers of points of `frames` frames. Silence and other low ones are raised to `floor`
+ * (dB). */
 struct points {
     const double *power;
     size_t frames, count;
@@ -225,8 +224,7 @@ static const double splits[SPLITS] = {2.5e-3, 50e-3, 80e-3}; /* seconds */
 static const double fade = 1e-3, margin = 0.1;               /* seconds */
 static const double onset_level = 0.1;                       /* part of the peak */
 static const double reverberates = 0.1;                      /* seconds of decay */
-/* part of all energy; less is the rounding of the samples */
-static const double least_band = 1e-12;
+static const double least_band = 1e-12; /* part of all energy; less is rounding of the samples */
 
 static const double least_range =
     20; /* dB for any measurement: EDT's ten, and ten above the noise */
@@ -311,8 +309,7 @@ static double gain_of(const struct room_work *work, double octave, size_t bin)
     return 1 / (1 + away * away * away * away * away * away);
 }
 
-/* Computes the spectrum of the taps. They are faded in over `fade` around a time after the onset;
- * 0: all taps. */
+/* Computes the spectrum of the taps, faded in around `seconds` after the onset; 0: all taps. */
 static void transform(const struct room_work *work, double seconds)
 {
     double *samples = fft_double_samples(work->fft);
@@ -326,7 +323,7 @@ static void transform(const struct room_work *work, double seconds)
     fft_double_forward(work->fft);
 }
 
-/* Computes energies by Parseval's theorem. */
+/* Adds up the energies before and after a split, band by band, by Parseval's theorem. */
 static void find_split(struct room_work *work, size_t split, const struct room_acoustics *room)
 {
     const double complex *bins = fft_double_bins(work->fft);

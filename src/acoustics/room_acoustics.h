@@ -25,13 +25,11 @@
  */
 struct room_decay {
     double rate;
-    size_t count; /* frames, from the direct sound on */
-    size_t knee;  /* frame of the knee; 0: nothing decays, and `energy` is all zero */
-    double noise; /* power */
-    double total; /* energy */
-    /* [count + 1] energy that is still to come at a frame; after the knee, that of the continued
-     * decay */
-    double *energy;
+    size_t count;     /* frames, from the direct sound on */
+    size_t knee;      /* frame of the knee; 0: nothing decays, and `energy` is all zero */
+    double noise;     /* power */
+    double total;     /* energy */
+    double *energy;   /* [count + 1] energy still to come; after the knee, of a continued decay */
     const double *in; /* [count] the powers that the decay was made of */
 };
 

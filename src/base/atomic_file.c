@@ -96,8 +96,7 @@ static void read_usual_mask(void)
     umask(usual_mask);
 }
 
-/* The process's usual permissions. The umask is read once, since while it is read other threads
- * have none. */
+/* The process's usual permissions. Read once: while the umask is read, other threads have none. */
 static mode_t usual_mode(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -159,8 +158,8 @@ static bool open_named(struct atomic_file *file)
     return true;
 }
 
-/* Gives the file the old one's owner, group and permissions. If the group cannot be set, the group
- * gets no more permissions than others. */
+/* Gives the file the old one's owner, group and permissions. If its group cannot be set, the file's
+ * group gets the permissions of others. */
 static int pass_on(int fd, const struct stat *old)
 {
     mode_t mode = old->st_mode & 0777;
@@ -249,8 +248,7 @@ int atomic_file_sync_folder(const char *path)
     return error;
 }
 
-/* Gives the file its final name. Without `force`, a file created meanwhile is not replaced. Returns
- * 0 or an errno. */
+/* Names the file. Without `force`, a file created meanwhile stays. Returns 0 or an errno. */
 static int rename_into_place(const struct atomic_file *file, const char *hidden)
 {
     unsigned flags = file->force ? 0 : RENAME_NOREPLACE;

@@ -34,8 +34,7 @@ struct atomic_file {
 bool atomic_file_is_same(const char *a, const char *b);
 
 /* Opens a file for writing. Discard it, even after a failure. Errors: the file exists (without
- * `force`); this command reads it (files_read.h); it is a directory, a device or a pipe;
- * permissions. */
+ * `force`), is read by this command (files_read.h) or is not a regular file; permissions. */
 MUST_CHECK enum status atomic_file_open(struct atomic_file *file, const char *path, bool force);
 
 /* As atomic_file_open, with a record (or NULL) that outlives the file. With a record the folder is
@@ -43,9 +42,8 @@ MUST_CHECK enum status atomic_file_open(struct atomic_file *file, const char *pa
 MUST_CHECK enum status atomic_file_open_recorded(struct atomic_file *file, const char *path,
                                                  bool force, const struct output_record *record);
 
-/* Waits until the file is on the disk, and names it. The caller may write more to its fd. `name` is
- * the user's name for it. Errors: the old file is unchanged, unless only syncing the folder failed.
- */
+/* Waits until the file is on the disk, and names it (`name` in messages). Its fd stays writable.
+ * Errors: the old file is unchanged, unless only syncing the folder failed. */
 MUST_CHECK enum status atomic_file_keep(struct atomic_file *file, const char *name);
 
 /* Wait until the data of `fd`, or the folder of `path`, is on the disk. Return 0 or an errno. */
@@ -55,8 +53,7 @@ MUST_CHECK int atomic_file_sync_folder(const char *path);
 /* Removes the file unless it was kept, and frees `file`. Does not close fd. */
 void atomic_file_discard(struct atomic_file *file);
 
-/* The option --no-sync, for commands that write files: files are kept without waiting for the disk.
- * Holds for the whole process. */
+/* The option --no-sync: the whole process keeps files without waiting for the disk. */
 MUST_CHECK enum status atomic_file_no_sync(void *options, const struct option_row *row,
                                            const char *value);
 #define OPT_NO_SYNC                                                                                \

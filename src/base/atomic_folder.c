@@ -61,8 +61,8 @@ static int retire(const char *hidden, const void *path)
     return renameat2(AT_FDCWD, path, AT_FDCWD, hidden, RENAME_NOREPLACE);
 }
 
-/* Replaces the old folder by two renames, if the file system cannot exchange names. After a power
- * cut between them the old one is hidden. */
+/* Replaces the old folder by two renames, for file systems that cannot exchange names. After a
+ * power cut between them, the old one is hidden. */
 static int replace(struct atomic_folder *folder)
 {
     char *old;

@@ -11,9 +11,8 @@ enum { CACHE_FILE_PATH = 4096 };
 /* The path of a file in that folder. NULL: the user has no such folder. */
 const char *cache_file_path(char path[CACHE_FILE_PATH], const char *name);
 
-/* Reads a whole file. The caller frees the result, which has a 0 after its *size bytes. Never
- * waits. NULL: errno is set; the file is missing, longer than `most`, another user's, or no regular
- * file. */
+/* Reads a whole file, without waiting. The caller frees the result; a 0 follows its *size bytes.
+ * NULL: errno is set; the file is missing, too long, another user's or not regular. */
 char *cache_file_read(const char *path, size_t most, size_t *size);
 
 /* Writes a temporary file and renames it to `path`. Creates the folder and its parent. Fails if the

@@ -6,9 +6,8 @@
 
 enum { DIGITS_MOST = 18, POWER_MOST = 22 };
 
-/* Reads most numbers: a count below 2^53, times or divided by a power of ten that is exact in
- * double. Then one operation rounds once (Clinger, How to read floating point numbers accurately,
- * 1990). False: strtod() must read it. */
+/* Reads most numbers: a count below 2^53 and a power of ten, both exact in double, with one
+ * rounding (Clinger, How to read floating point numbers accurately, 1990). False: use strtod(). */
 static bool read_short(const char *text, char **end, double *value)
 {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,

@@ -1,6 +1,5 @@
-/* With --json a failure is a JSON object, {"error": {...}}, too. It goes where the report would
- * have gone: to standard output, or to standard error instead of the line of text. Threads: the
- * main one. */
+/* With --json a failure is an object {"error": {...}}, where the report would have gone: on
+ * standard output, or on standard error instead of the line of text. Threads: the main one. */
 #ifndef HALO_FAILURE_JSON_H
 #define HALO_FAILURE_JSON_H
 
@@ -24,8 +23,7 @@ json_t *failure_json_take(void);
  * failure is still printed. Any thread. */
 json_t *failure_json_of_file(void);
 
-/* Prints the last failure, if --json was given and nobody took it. `code` is the exit code. Errors:
- * it cannot be written. */
+/* Prints the last failure if --json was given and nobody took it. `code`: exit code. */
 MUST_CHECK enum status failure_json_print(int code);
 
 #endif

@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* looks without a change after which a file is complete, even if open for writing */
-enum { PATIENT_LOOKS = 8 };
+enum { PATIENT_LOOKS = 8 };        /* looks without a change that make a file complete */
 static const double PERIOD = 0.25; /* seconds between looks */
 
 struct watched {

@@ -65,7 +65,7 @@ HALO_REALTIME bool futex_wait(struct futex *count, uint32_t value, int64_t spin,
     if (end > until)
         end = until;
     while (!futex_reached(count, value) && spin && monotonic_ns() < end)
-        sched_yield(); /* the other process may need this processor */
+        sched_yield(); /* the thread that raises the number may need this processor */
     if (futex_reached(count, value))
         return true;
     atomic_fetch_add(&count->sleepers, 1);

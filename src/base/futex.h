@@ -19,17 +19,16 @@ struct futex {
 /* Raises the number by one and wakes all sleeping threads. */
 void futex_raise(struct futex *count);
 
-/* futex_raise_for_one raises the number and wakes one thread only. If there is more to do, that
- * thread wakes another by futex_wake_one. Waking takes some microseconds for each thread. */
+/* Raises the number and wakes one thread, which wakes others by futex_wake_one if there is more to
+ * do. Waking takes some microseconds for each thread. */
 void futex_raise_for_one(struct futex *count);
 void futex_wake_one(struct futex *count);
 
 /* Whether the number has reached `value`. Real-time. */
 bool futex_reached(struct futex *count, uint32_t value);
 
-/* Waits until the number has reached `value`. Spins for `spin` nanoseconds, then sleeps until
- * monotonic_ns() is `until` or a signal comes. False: it has not. Real-time, if the step can wait
- * so long. */
+/* Waits until the number reaches `value`: spins for `spin` ns, then sleeps until monotonic_ns() is
+ * `until` or a signal comes. False: not reached. Real-time, if the step can wait so long. */
 bool futex_wait(struct futex *count, uint32_t value, int64_t spin, int64_t until);
 
 /* Wakes the waiting threads without raising the number. */

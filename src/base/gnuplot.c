@@ -91,8 +91,7 @@ static void send_terminal(const struct gnuplot *gnuplot, const struct gnuplot_se
 
 /* ---- the process ---- */
 
-/* Starts gnuplot without the user's start-up files. It gets the default handling of signals that
- * stop_watch ignores. Returns an errno. */
+/* Starts gnuplot without start-up files. It gets default signal handling. Returns an errno. */
 static int spawn(struct gnuplot *gnuplot, int input, int output)
 {
     static char *const arguments[] = {"gnuplot", "--default-settings", NULL};
@@ -184,8 +183,8 @@ static int write_escaped(int fd, const char *text)
     return error;
 }
 
-/* Writes the head of a drawing. In an SVG it replaces gnuplot's title, which can only have letters
- * and digits, by the plot's. Returns an errno. */
+/* Writes the head of a drawing. In an SVG the plot's title replaces gnuplot's, which can only have
+ * letters and digits. Returns an errno. */
 static int write_head(const struct gnuplot *gnuplot, int fd, const char *bytes, size_t count)
 {
     static const char mark[] = "<title>Gnuplot</title>";
@@ -198,8 +197,7 @@ static int write_head(const struct gnuplot *gnuplot, int fd, const char *bytes, 
     return error ? error : write_all(fd, end, count - (size_t)(end - bytes));
 }
 
-/* Reads what is available or, if `whole`, up to `count` bytes. Returns 0 at the end and after
- * errors. */
+/* Reads what is there or, if `whole`, up to `count` bytes. Returns 0 at the end and on errors. */
 static size_t read_drawing(struct gnuplot *gnuplot, char *bytes, size_t count, bool whole)
 {
     size_t done = 0;
@@ -216,8 +214,7 @@ static size_t read_drawing(struct gnuplot *gnuplot, char *bytes, size_t count, b
     return done;
 }
 
-/* Writes the drawing to the file. It reads on after an error of writing, since gnuplot would wait
- * for its reader. */
+/* Writes the drawing to the file. After an error it reads on, since gnuplot waits for a reader. */
 static void *write_drawing(void *argument)
 {
     struct gnuplot *gnuplot = argument;
@@ -252,8 +249,7 @@ enum status gnuplot_open(const struct gnuplot_settings *settings, struct gnuplot
     return STATUS_OK;
 }
 
-/* Explains a failure of gnuplot. A signal from the keyboard also ends gnuplot; this is not
- * gnuplot's error. */
+/* Explains a failure. A signal from the keyboard also ends gnuplot, which is not its error. */
 static enum status explain(const struct gnuplot *gnuplot, int error, int result)
 {
     if (!error && result == 0 && gnuplot->drawn)

@@ -1,7 +1,6 @@
-/* Plots drawn by gnuplot. It runs as a child when all commands are there, reads them from a pipe
- * and writes the drawing to another. halo writes the file, since gnuplot does not report failed
- * writes. Files are complete or absent. Threads: the caller's, and one that writes. Not real-time.
- */
+/* Plots drawn by gnuplot. It runs when all commands are there, reads them from a pipe and writes
+ * the drawing to another. halo writes the file, which is complete or absent, since gnuplot does not
+ * report failed writes. Threads: the caller's, and one that writes. Not real-time. */
 #ifndef HALO_GNUPLOT_H
 #define HALO_GNUPLOT_H
 
@@ -12,9 +11,8 @@
 #include <sys/types.h>
 
 struct gnuplot_settings {
-    const char *file; /* .svg, .png or .pdf; NULL: a plot in characters, on standard output */
-    /* title of an .svg; must stay valid until gnuplot_close; NULL: the file's name */
-    const char *title;
+    const char *file;     /* .svg, .png or .pdf; NULL: a plot in characters, on standard output */
+    const char *title;    /* title of an .svg, which must outlive the plot; NULL: the file's */
     bool force;           /* replace an existing file */
     double width, height; /* pixels; for a plot in characters: characters */
 };
@@ -38,9 +36,8 @@ MUST_CHECK enum status gnuplot_check_file(const char *file);
 /* Errors: gnuplot is not installed. */
 MUST_CHECK enum status gnuplot_check_here(void);
 
-/* Begins a plot. Sets gnuplot's terminal and watches for signals (stop.h). Call gnuplot_close
- * afterwards, even after a failure. Errors: no gnuplot, the file exists or cannot be written,
- * memory. */
+/* Begins a plot: sets gnuplot's terminal and watches for signals (stop.h). Call gnuplot_close, even
+ * after a failure. Errors: no gnuplot, the file exists or cannot be written, memory. */
 MUST_CHECK enum status gnuplot_open(const struct gnuplot_settings *settings,
                                     struct gnuplot *gnuplot);
 
@@ -48,9 +45,8 @@ MUST_CHECK enum status gnuplot_open(const struct gnuplot_settings *settings,
  * whole drawing was written, otherwise removes it. Returns `status` or a new error. */
 MUST_CHECK enum status gnuplot_close(struct gnuplot *gnuplot, enum status status);
 
-/* Sends a text as a string. Use it for all text that comes from the user: nothing in it is executed
- * or expanded, and the terminals take no markup. Unprintable characters are replaced (printable.h).
- */
+/* Sends a text as a string: nothing in it is executed, expanded or taken as markup. For all texts
+ * from the user. Unprintable characters are replaced (printable.h). */
 void gnuplot_send_quoted(FILE *commands, const char *text);
 
 /* Sends `set palette` with the colours of colour_map.h. */

@@ -14,7 +14,7 @@
 
 #define HIDDEN_MARK ".halo-"
 
-enum { HIDDEN_MARK_DIGITS = 32 }; /* digits of a mark that names no process */
+enum { HIDDEN_MARK_DIGITS = 32 }; /* hexadecimal digits of MARK in .NAME.halo-MARK */
 
 static int folder_length(const char *path)
 {
@@ -39,8 +39,7 @@ int hidden_open_folder(const char *path, int flags)
 
 /* ---- folders ---- */
 
-/* Opens one of halo's folders to empty it, whatever its permissions. Returns -1 and errno if it
- * fails. */
+/* Opens one of halo's folders to empty it, whatever its permissions. -1: failed, errno is set. */
 static int open_own(int at, const char *name)
 {
     char entry[64];

@@ -1,5 +1,4 @@
-/* JSON strings of bytes that may not be UTF-8, such as file names. And writing JSON completely or
- * not at all. */
+/* JSON strings of bytes that may not be UTF-8, as file names; writing JSON whole or not at all. */
 #ifndef HALO_JSON_TEXT_H
 #define HALO_JSON_TEXT_H
 
@@ -15,8 +14,8 @@ json_t *json_text(const char *bytes);
 /* Like json_load_file, but skips a byte order mark. */
 json_t *json_text_load(const char *path, size_t flags, json_error_t *error);
 
-/* Makes json_write and json_print fail once memory has run out while JSON is made, since a missing
- * member would not be noticed. Call it once, before any JSON is made. */
+/* Makes json_write and json_print fail once memory has run out, since a missing member would not be
+ * noticed. Call it once, before any JSON is made. */
 void json_watch_memory(void);
 
 /* Converts an object to text and releases the object. The caller frees the text. Control characters

@@ -18,8 +18,7 @@ void *library_symbol(const struct library *library, const char *name)
     return symbol;
 }
 
-/* Opens the library's files. dlopen() sets no error number, so *error is that of the system call
- * that failed. */
+/* Opens the library's files. *error: of the failed system call, since dlopen() sets none. */
 static bool open_files(struct library *library, char reason[REASON_SIZE], int *error)
 {
     for (size_t i = 0; i < LIBRARY_FILES_MOST && library->files[i]; i++) {

@@ -1,5 +1,4 @@
-/* A library that is opened by the first command that needs it, so that other commands start without
- * it.
+/* A library that is opened by the first command that needs it, so that others start without it.
  *
  * The program is not linked with it. cmake/libraries.cmake lists the functions used of each library
  * and makes FOLDER/NAME_library.h, which includes the library's own headers. A file that includes
@@ -20,17 +19,15 @@ enum { LIBRARY_FILES_MOST = 8 };
 struct library {
     const char *title;   /* for messages */
     const char *package; /* package of this system with its first file; empty: unknown */
-    /* file names, in the order of linking; NULL-terminated */
-    const char *files[LIBRARY_FILES_MOST];
-    const char *const *names; /* names of its functions and data */
-    size_t count;             /* number of names */
-    void *symbols;            /* `count` pointers, in the order of `names` */
+    const char *files[LIBRARY_FILES_MOST]; /* in the order of linking; NULL-terminated */
+    const char *const *names;              /* names of its functions and data */
+    size_t count;                          /* number of names */
+    void *symbols;                         /* `count` pointers, in the order of `names` */
     void *handles[LIBRARY_FILES_MOST];
     atomic_bool is_open;
 };
 
-/* Opens the library, if it is not open. Errors (one line): it is not installed, or lacks a
- * function. */
+/* Opens the library, if it is not open. Errors (one line): not installed, or lacks a function. */
 MUST_CHECK enum status library_open(struct library *library);
 
 /* library_open without a message. */

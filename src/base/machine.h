@@ -37,12 +37,10 @@ struct numa_place {
     char cpu_list[128]; /* `cpus` as the system writes them; or "" */
 };
 
-/* The place of a device; `bus` is its address, such as 0000:18:00.0. `sys` is /sys, except in
- * tests. */
+/* The place of a device at `bus`, such as 0000:18:00.0. `sys` is /sys, except in tests. */
 struct numa_place numa_place_of(const char *sys, const char *bus);
 
-/* Parses a list such as 0-3,8. False: it is not a list, or has a processor that a cpu_set_t cannot
- * hold. */
+/* Parses a list such as 0-3,8. False: it is none, or has processors beyond those of cpu_set_t. */
 bool numa_parse_cpus(const char *list, cpu_set_t *cpus);
 
 /* The calling thread's settings before numa_enter. */

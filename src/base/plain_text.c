@@ -114,8 +114,7 @@ static bool ends_with_ctrl_z(FILE *stream)
     return count > 0 && tail[count - 1] == CTRL_Z;
 }
 
-/* Whether the file must be converted. The stream is left after the byte order mark, or at the
- * start. */
+/* Whether the file must be converted. Leaves the stream after UTF-16's byte order mark, if any. */
 static bool needs_copy(struct text_source *source)
 {
     bool ends_so = ends_with_ctrl_z(source->stream);

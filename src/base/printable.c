@@ -16,8 +16,7 @@ static size_t sequence_length(unsigned char lead)
     return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-/* Whether `second` can follow `lead`. This excludes overlong forms, surrogates and code points
- * beyond Unicode. */
+/* Whether `second` can follow `lead`: no overlong form, surrogate or code point beyond Unicode. */
 static bool can_follow(unsigned char lead, unsigned char second)
 {
     unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
@@ -38,8 +37,7 @@ size_t printable_utf8(const char *text)
     return length;
 }
 
-/* Whether it is U+202A to U+202E or U+2066 to U+2069, which change the direction of the text after
- * them. */
+/* Whether it is U+202A to U+202E or U+2066 to U+2069, which change the direction of text. */
 static bool is_direction(const unsigned char bytes[3])
 {
     return bytes[0] == 0xE2 && ((bytes[1] == 0x80 && bytes[2] >= 0xAA && bytes[2] <= 0xAE) ||

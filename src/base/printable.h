@@ -10,8 +10,8 @@
 
 enum { PRINTABLE_MOST = 4096 }; /* the most bytes, with the 0, of a text that was changed */
 
-/* Returns `text` itself if nothing has to change. Otherwise returns a copy in a buffer of this
- * thread, cut at PRINTABLE_MOST, which is valid until the fourth following call. */
+/* Returns `text` itself if all is printable. Otherwise a copy in a buffer of this thread, cut at
+ * PRINTABLE_MOST, which is valid until the fourth following call. */
 const char *printable(const char *text);
 
 /* Copies a text, cut to `size` bytes with the 0. `size` is at least 1. An escape is never cut. */

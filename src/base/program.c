@@ -139,8 +139,7 @@ static void offer_options(const struct parser *parser, struct suggest *near)
     }
 }
 
-/* Lists the options that begin with `word`, as "--replay or --reproducible". Returns their number.
- */
+/* Lists options that begin with `word`, as "--replay or --reproducible". Returns their number. */
 static size_t list_begun(const struct parser *parser, const char *word, char names[NAMES_BYTES])
 {
     size_t count = 0, length = strlen(word);
@@ -213,8 +212,7 @@ static const char *argument_names(const struct command *command, char names[NAME
     return *names ? names : command->commands ? "a command first" : "options only";
 }
 
-/* The field of an argument. An argument of one word may also be an option, with a row for the same
- * field. */
+/* An argument's field. An argument of one word may also be an option: a row for the same field. */
 static const char **argument_field(const struct parser *parser, const struct option_row *argument)
 {
     bool is_word = argument->kind == OPTION_STRING;
@@ -340,8 +338,7 @@ static enum status parse_option(struct parser *parser, int number, const char *v
                                                     : option_store(row, options, value);
 }
 
-/* The length of a typographic dash, or of a single dash, at the start of a word. 0: there is none.
- */
+/* Length of a typographic dash, or a single dash, at the start of a word. 0: there is none. */
 static size_t strange_dash(const char *word)
 {
     static const char *const dashes[] = {"\u2013", "\u2014", "\u2212"};
@@ -447,8 +444,7 @@ static enum status run(const struct command *command, int argc, char **argv)
     return status;
 }
 
-/* Offers the subcommands at that depth by their last word. The suggestion is the text to type after
- * `above`. */
+/* Offers subcommands at that depth by their last word. Suggests the text to type after `above`. */
 static void offer_commands(struct suggest *near, const struct command *above,
                            const struct command *command, int depth)
 {
@@ -522,8 +518,7 @@ static bool is_help(const char *word)
     return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-/* Prints help for the words of halo help mask show, halo mask help show, halo --help mask show or
- * halo help render all. */
+/* Prints help for the words of halo help mask show, halo --help mask show, halo help render all. */
 static enum status help(const struct command *command, char **words)
 {
     enum help asked = HELP_BRIEF;

@@ -16,8 +16,7 @@ struct option_group {
     enum status (*parse)(void *options, const struct option_row *row, const char *value);
 };
 
-/* OPTION_GROUP: the groups of a command with one table of options. OPTION_ARGUMENTS: its arguments.
- */
+/* OPTION_GROUP: groups of a command with one table of options. OPTION_ARGUMENTS: its arguments. */
 #define OPTION_GROUP(ROWS)                                                                         \
     (const struct option_group[])                                                                  \
     {                                                                                              \
@@ -36,12 +35,10 @@ struct command {
     const char *usage;          /* Text before the options. NULL: made from the commands. */
     const char *ending;         /* Text after the options, or NULL. */
     void (*print_ending)(void); /* Prints more after `ending`. NULL: nothing. */
-    /* In this order; NULL: none. An argument of one word may also be an option, with a row for the
-     * same field. */
+    /* In order; NULL: none. An argument of one word may also be an option: a row for its field. */
     const struct option_row *arguments;
     const struct option_group *groups; /* ends with {0}; --help is added automatically */
-    /* advice if there are too many arguments, or a file instead of a subcommand; or NULL */
-    const char *surplus;
+    const char *surplus; /* advice on surplus arguments, or a file as a subcommand; or NULL */
     const struct command *const *commands; /* subcommands, NULL-terminated, or NULL */
 
     size_t size;          /* size of the struct of options */
@@ -60,8 +57,7 @@ MUST_CHECK enum status program_run(const struct command *command, int argc, char
 MUST_CHECK enum status program_set(const struct command *command, void *options, const char *name,
                                    const char *value);
 
-/* Option number `index` of a command. The last one is --help, then NULL follows. *group: its group,
- * NULL for --help. */
+/* Option number `index` of a command; the last is --help, then NULL. *group: NULL for --help. */
 const struct option_row *program_option(const struct command *command, size_t index,
                                         const struct option_group **group);
 

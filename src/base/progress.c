@@ -24,8 +24,7 @@ void progress_begin(struct progress *progress, uint32_t rate, bool wanted)
     };
 }
 
-/* Prints one row of the terminal. A longer text would wrap, and the next one could not replace it.
- */
+/* Prints a row of the terminal. A longer text would wrap, and the next could not replace it. */
 static void show(double share, const char *details)
 {
     size_t columns, rows, width = BAR;

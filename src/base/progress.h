@@ -36,8 +36,7 @@ struct progress_of_many {
     double start, next; /* times in monotonic_seconds() */
 };
 
-/* `weight`: the sum of all jobs' weights. Shown only if `wanted` and if standard error is a
- * terminal. */
+/* `weight`: of all jobs together. Shown only if `wanted` and if standard error is a terminal. */
 void progress_of_many_begin(struct progress_of_many *progress, size_t count, double weight,
                             bool wanted);
 void progress_of_many_end(struct progress_of_many *progress);
@@ -45,9 +44,8 @@ void progress_of_many_end(struct progress_of_many *progress);
 /* Counts a job that has ended. */
 void progress_of_many_add(struct progress_of_many *progress, double weight, bool failed);
 
-/* Counts a part of a job. The job has done `frames` of `total` frames; total 0 or less: unknown.
- * *moved: the part of its weight that is counted, 0 at first. When the job ends, the caller
- * subtracts it. */
+/* Counts a part of a job: `frames` of `total` frames; total 0 or less: unknown. *moved: its weight
+ * counted so far, 0 at first, which the caller subtracts when the job ends. */
 void progress_of_many_move(struct progress_of_many *progress, double *moved, double weight,
                            uint64_t frames, int64_t total);
 

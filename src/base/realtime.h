@@ -1,5 +1,4 @@
-/* System services for real-time threads: priority, locked memory, no denormals. And the marker of
- * real-time functions. */
+/* For real-time threads: priority, locked memory, no denormals, and a marker of their functions. */
 #ifndef HALO_REALTIME_H
 #define HALO_REALTIME_H
 
@@ -9,8 +8,7 @@
 
 /* Marks a function that a real-time step may call. It does not allocate, lock, open files or print,
  * and calls only marked functions (tests/realtime_calls.py). gcc puts marked functions next to each
- * other. Between two blocks other programs use the caches, so that a step finds each page of its
- * code cold; this way there are fewer pages. (clang refuses hot functions with clones.) */
+ * other: a step, which finds its code uncached, touches fewer pages. (clang refuses hot clones.) */
 #if defined(__GNUC__) && !defined(__clang__)
 #define HALO_REALTIME __attribute__((hot))
 #else
@@ -30,8 +28,7 @@ struct realtime_before {
 bool realtime_raise(int priority, struct realtime_before *before);
 void realtime_restore(const struct realtime_before *before);
 
-/* Takes the real-time priority from the calling thread and the threads that it starts. Returns the
- * priority that it had. 0: none. */
+/* Takes the real-time priority from this thread and those it starts. Returns it. 0: none. */
 int realtime_drop(void);
 
 /* Lowers the priority of `thread` by one, if it is real-time. */
@@ -43,8 +40,7 @@ int realtime_priority(pthread_t thread);
 /* Locks all current memory in RAM. False: not permitted; errno is set. */
 bool realtime_lock_memory(void);
 
-/* Makes the calling thread flush denormals to 0, since they slow processors down a hundredfold.
- * Real-time. */
+/* Makes the calling thread flush denormals, which slow it a hundredfold, to 0. Real-time. */
 void realtime_flush_denormals(void);
 
 /* Flush denormals for a while, on a thread of another program. Real-time. */

@@ -12,8 +12,7 @@
 
 struct ring;
 
-/* The capacity is `items` rounded up to a power of two. `what` is named if there is no memory.
- * Errors: memory. */
+/* The capacity is `items` rounded up to a power of two. `what`: for the message. Errors: memory. */
 MUST_CHECK enum status ring_create(size_t item_bytes, size_t items, const char *what,
                                    struct ring **ring);
 void ring_destroy(struct ring *ring);

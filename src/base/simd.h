@@ -1,6 +1,5 @@
-/* SIMD_CLONES before a static function builds it for several vector widths. The widest one that the
- * processor supports is chosen at startup. The function must be static, as clang 14 does not export
- * cloned functions. */
+/* SIMD_CLONES before a static function builds it for several vector widths, of which the widest
+ * that the processor supports is chosen at startup. clang 14 exports no cloned functions. */
 #ifndef HALO_SIMD_H
 #define HALO_SIMD_H
 

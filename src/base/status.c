@@ -245,8 +245,8 @@ enum status cause_status(enum cause cause)
                                         : STATUS_FAILED;
 }
 
-/* Composes a line. If names make it too long, its middle is left out, since its end says why. (A
- * caller who only asks whether something fails gives no room at all.) */
+/* Composes a line. If names make it too long, its middle is left out, since its end says why.
+ * (`size` is tiny for callers that only ask whether something fails.) */
 static void keep_ends(char *text, size_t size, const char *format, va_list arguments)
 {
     static const char gap[] = " ... ";
@@ -261,8 +261,7 @@ static void keep_ends(char *text, size_t size, const char *format, va_list argum
     free(whole);
 }
 
-/* Composes `source` and ": ", unless it is NULL, then the text. Both ends of a long line are kept.
- */
+/* Composes `source` (or NULL), ": " and the text. Both ends of a long line are kept. */
 static void compose(char *text, size_t size, const char *format, va_list arguments)
 {
     va_list again;

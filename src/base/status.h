@@ -56,8 +56,7 @@ enum verbosity { VERBOSITY_SILENT, VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_
     } while (0)
 
 /* Prints "halo: ..." on standard error, with unprintable characters replaced (printable.h). Returns
- * the status of the cause: STATUS_USAGE, STATUS_INTERRUPTED, STATUS_SOME_FAILED or STATUS_FAILED.
- */
+ * the cause's status: STATUS_USAGE, STATUS_INTERRUPTED, STATUS_SOME_FAILED or STATUS_FAILED. */
 MUST_CHECK enum status fail(enum cause cause, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* fail() for a number from <errno.h>. The message ends with ": " and the number's text. */
@@ -71,8 +70,7 @@ enum { FAILURE_BYTES = 8192, FAILURE_KIND = 256 };
 struct failure {
     enum cause cause;
     char message[FAILURE_BYTES]; /* names have their original bytes */
-    /* cause and failed action, without names, such as "missing: cannot open" */
-    char kind[FAILURE_KIND];
+    char kind[FAILURE_KIND];     /* cause and failed action, such as "missing: cannot open" */
 };
 
 /* The last failure that any thread printed as an error. False: there is none. */
@@ -84,13 +82,11 @@ void failures_hide(bool hidden);
 /* For this thread: failures are printed as notes, since another way will be tried. */
 void log_as_notes(bool are_notes);
 
-/* For this thread, until it ends: failures are written to `text`, which is emptied first. They keep
- * their original bytes. NULL: they are printed. To fail with them again, use log_keep_failure
- * instead. */
+/* For this thread, until it ends: failures go to `text`, which is emptied first, with their
+ * original bytes. NULL: they are printed. To fail with them again, use log_keep_failure. */
 void log_capture(char *text, size_t size);
 
-/* For this thread: warnings and notes are appended to the string `text`, as lines. NULL: they are
- * printed. */
+/* For this thread: warnings and notes are appended to `text` as lines. NULL: they are printed. */
 void log_capture_notes(char *text, size_t size);
 
 /* For this thread: failures begin with "where: ". NULL: no prefix. Returns the previous prefix. */
@@ -106,8 +102,7 @@ struct log_keeper {
 MUST_CHECK struct log_keeper log_keep_in(char *text, size_t size);
 void log_keep_again(const struct log_keeper *before);
 
-/* Captures failures into `failure`, for fail_again on any thread. Its message is empty until
- * something fails. */
+/* Captures failures into `failure`, for fail_again on any thread. At first its message is empty. */
 MUST_CHECK struct log_keeper log_keep_failure(struct failure *failure);
 
 /* Fails with the same cause and message. This thread's prefix is put before the message. */
@@ -123,8 +118,7 @@ MUST_CHECK enum status fail_memory(const char *what);
  * crashes, without memory: libsoxr, lilv, TagLib, libsndfile with its codecs. */
 MUST_CHECK bool memory_is_there(size_t bytes);
 
-/* Prints a warning on standard error, even when quiet: the sound is spoilt or a part of it is lost.
- */
+/* Prints a warning on standard error, even when quiet: sound is spoilt or lost. */
 void warning(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* Print notes on standard error: note() unless quiet, note_detail() only if verbose. */
@@ -134,8 +128,7 @@ void note_verbosity(enum verbosity verbosity);
 enum verbosity note_verbosity_now(void);
 
 /* Passes lines to show(), without "halo: ", instead of printing them. Any thread may call show(),
- * but only one at a time. show() must not print. It is not running any more when messages_to(NULL,
- * NULL) returns. */
+ * one at a time. show() must not print. It has ended when messages_to(NULL, NULL) returns. */
 void messages_to(void (*show)(void *context, const char *line), void *context);
 
 /* Prints a line on the terminal that the next message replaces, for progress. */

@@ -38,8 +38,7 @@ static bool enter(struct step_crew *crew)
     return false;
 }
 
-/* Waits after part number `heard`: until the next part begins, the next step is near, or the step
- * does not come. */
+/* Waits after part number `heard` until another begins, the next step is near, or none comes. */
 static bool wait_for_part(struct step_crew *crew, uint32_t heard, int64_t spin)
 {
     int64_t now = monotonic_ns(), expected = atomic_load(&crew->expected);

@@ -21,9 +21,8 @@ bool stop_was_the_end(void);
 void stop_raise_again(void); /* ends by the received signal, as shells expect; may return */
 
 /* Signals interrupt the main thread only. After stop_requested, stop_interrupt also ends another
- * thread's wait (EINTR), by SIGALRM. The thread must have called stop_allow_interrupt after
- * stop_watch. Call stop_interrupt repeatedly, since the thread may be about to begin its next wait.
- */
+ * thread's wait (EINTR), by SIGALRM, if it called stop_allow_interrupt after stop_watch. Repeat it,
+ * since the thread may be about to begin its next wait. */
 void stop_allow_interrupt(void); /* for the calling thread */
 void stop_interrupt(pthread_t thread);
 

@@ -73,8 +73,7 @@ static void insert(struct suggest *near, size_t place, const char *name, size_t 
     near->best[place] = (struct near_name){copy, distance};
 }
 
-/* Whether the list has the name at this distance or nearer. Removes the name if it is there but
- * farther. */
+/* Whether the list has the name at this distance or nearer. Removes a farther one. */
 static bool is_known(struct suggest *near, const char *name, size_t distance)
 {
     size_t i = 0;

@@ -34,8 +34,7 @@ void suggest_offer_list(struct suggest *near, const char *list, const char *endi
 /* Offers the files in the folder of `path`, a path that does not exist. `word` is its last part. */
 void suggest_offer_files(struct suggest *near, const char *path);
 
-/* The end of an error message, such as "; did you mean amp or inv?", or "". Valid until the next
- * call. */
+/* The end of an error message: "", or "; did you mean amp or inv?". Valid until the next call. */
 const char *suggest_text(struct suggest *near);
 
 /* ---- in one call: writes suggest_text for `word` to `text` and returns `text` ---- */

@@ -17,7 +17,7 @@ static char farewell[256];
 static volatile sig_atomic_t is_kept = 0;
 static volatile sig_atomic_t has_keys = 0;
 
-static volatile sig_atomic_t errors_from = -1; /* read end of the pipe */
+static volatile sig_atomic_t errors_from = -1; /* read end of the pipe in place of standard error */
 static volatile sig_atomic_t errors_to = -1;   /* the original standard error */
 
 bool terminal_is_ours(void)
@@ -65,8 +65,7 @@ void terminal_restore(void)
     if (length > 0 && write(STDOUT_FILENO, farewell, length) < 0)
         farewell[0] = '\0'; /* the terminal is gone */
     give_errors_back();
-    /* In the background tcsetattr would stop halo, and the shell has restored the terminal already.
-     */
+    /* In the background tcsetattr would stop halo. The shell has restored the terminal then. */
     if (terminal_is_ours())
         tcsetattr(STDIN_FILENO, TCSANOW, &kept);
 }

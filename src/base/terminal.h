@@ -1,23 +1,19 @@
 /* The settings of the terminal at standard input and output. They are saved before a change, and
- * restored by terminal_restore, exit() and any signal that ends the program.
- * Threads: the control thread; terminal_restore also in signal handlers.
- */
+ * restored by terminal_restore, exit() and any signal that ends the program. Threads: the control
+ * thread; terminal_restore also in signal handlers. */
 #ifndef HALO_TERMINAL_H
 #define HALO_TERMINAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether halo is in the terminal's foreground. A background process that changes the terminal is
- * stopped. */
+/* Whether halo is in the foreground. A background process that changes the terminal is stopped. */
 bool terminal_is_ours(void);
 
-/* Saves the settings. `farewell` is copied, and printed when the settings are restored. NULL:
- * nothing. */
+/* Saves the settings. Copies `farewell` (or NULL), which is printed when they are restored. */
 void terminal_keep(const char *farewell);
 
-/* Makes single keys readable, without echo. Keys for signals still work; Ctrl-S does not. Call
- * terminal_keep first. */
+/* Makes single keys readable, without echo. Signal keys work, not Ctrl-S. After terminal_keep. */
 void terminal_take_keys(void);
 
 /* Disables Ctrl-S, which would block writers. */

@@ -32,9 +32,8 @@ void text_lines_plain(char *line);
 MUST_CHECK enum status text_lines_refuse(const struct text_lines *lines, const char *format, ...)
     PRINTF_LIKE(2, 3);
 
-/* Parses a number. A decimal comma is accepted if it cannot separate two numbers: if the word is a
- * single number (`is_single`), or before many digits. False: not a number, or not finite as a
- * float. */
+/* Parses a number. A decimal comma is accepted if it cannot separate numbers: `is_single` (the word
+ * is one number), or many digits follow. False: not a number, or not finite as a float. */
 bool text_number(const char *word, bool is_single, double *value);
 
 #endif

@@ -1,5 +1,5 @@
-/* Streams for writing text to memory or a file. Finishing one tells whether all text was written.
- * fclose() would forget an earlier error, and open_memstream() that memory ran out. */
+/* Streams for writing text to memory or a file. Finishing one tells whether all text was written,
+ * which fclose() and open_memstream() may forget. */
 #ifndef HALO_TEXT_STREAM_H
 #define HALO_TEXT_STREAM_H
 

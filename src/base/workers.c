@@ -18,8 +18,7 @@ struct worker {
     pthread_t thread;
 };
 
-/* ns; a sleeping thread runs 50 us after it is woken, or later */
-static const double WORTH = 150e3;
+static const double WORTH = 150e3; /* ns; a woken thread runs after 50 us or later */
 
 struct workers {
     size_t count;
@@ -52,8 +51,7 @@ static void take_pieces(struct workers *workers, size_t worker)
     }
 }
 
-/* Conditions are signalled without the lock. Otherwise a woken thread would have to wait for the
- * lock. */
+/* Conditions are signalled without the lock, so that a woken thread need not wait for it. */
 static void *worker_main(void *argument)
 {
     struct worker *own = argument;
@@ -167,8 +165,7 @@ static void start_missing(struct workers *workers, size_t wanted)
              thread_error(error));
 }
 
-/* Wakes no more threads than have a piece to take, since waking one costs as much as a short piece.
- */
+/* Wakes only threads with a piece to take: waking one costs as much as a short piece. */
 static void begin(struct workers *workers, size_t wanted)
 {
     size_t sleeping = workers->started;

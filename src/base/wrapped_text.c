@@ -26,8 +26,7 @@ void wrapped_print(FILE *stream, const char *before, size_t indent, const char *
     fputc('\n', stream);
 }
 
-/* The length of the paragraph, with its last line feed. *longest: the length of its longest line.
- */
+/* The length of the paragraph, with its last line feed. *longest: of its longest line. */
 static size_t measure(const char *text, size_t indent, size_t *longest)
 {
     size_t length = 0;

@@ -10,8 +10,7 @@
 void wrapped_print(FILE *stream, const char *before, size_t indent, const char *text,
                    size_t length);
 
-/* Prints lines as they are. If one is too long, its paragraph is wrapped: the neighbouring lines
- * with the same indent. */
+/* Prints lines as they are. Too long ones are wrapped with neighbours that have the same indent. */
 void wrapped_print_text(FILE *stream, const char *text);
 
 #endif

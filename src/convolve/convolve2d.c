@@ -9,8 +9,7 @@
 #include <string.h>
 
 /* 2-D convolution on the CPU. Rows are divided into bands, which threads share. A separable mask
- * takes two passes. A worker first copies its rows together with their extension, so that it can
- * read whole vectors. */
+ * takes two passes. A worker first copies its rows with their extension, to read whole vectors. */
 
 typedef float floats __attribute__((vector_size(64)));
 
@@ -41,7 +40,7 @@ struct convolve2d_on_cpu {
     size_t workers;
 };
 
-/* One output row. x: what the mask's first tap reads for the first result. Reads whole TILEs. */
+/* Computes an output row. x: the sample that the first tap meets first. Reads whole TILEs. */
 SIMD_CLONES
 static void convolve_row(const float *x, size_t pitch, struct pass pass, float *y, size_t columns)
 {
@@ -98,8 +97,7 @@ static void lay_out(const struct convolve2d_on_cpu *cpu, const float *row, float
     }
 }
 
-/* Convolves a band. laid: the rows that the mask covers; row `rows - 1` is the newest row of the
- * first result. */
+/* Convolves a band. laid: rows of the picture; the first result's newest row is row `rows - 1`. */
 static void convolve_band(const struct convolve2d_on_cpu *cpu, const float *laid, float *between,
                           float *out, size_t out_pitch, size_t count)
 {

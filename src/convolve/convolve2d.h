@@ -51,17 +51,15 @@ struct convolve2d {
 
 struct convolve2d_kind {
     const char *name;
-    /* Whether "auto" selects this kind. "auto" takes the first kind that says yes. NULL: always
-     * yes. */
+    /* Whether "auto", which takes the first kind that says yes, may select this one. NULL: yes. */
     bool (*suits)(const struct convolve2d_settings *settings, const struct mask2d *mask);
-    /* Allocates the convolution and sets the members behind struct convolve2d. It does not keep the
-     * mask. NULL: the kind is not in this build, and only `name` is set. Errors: memory, the
+    /* Allocates the convolution and sets the kind's own members, after struct convolve2d. Does not
+     * keep the mask. NULL: the kind is not in this build; only `name` is set. Errors: memory, the
      * device. */
     enum status (*create)(const struct convolve2d_settings *settings, const struct mask2d *mask,
                           struct convolve2d **convolve);
     void (*destroy)(struct convolve2d *convolve);
-    /* Real-time. At most settings.rows_most rows. If a GPU fails, the CPU takes over for good and
-     * `notice` is set. */
+    /* Real-time; at most settings.rows_most rows. If a GPU fails, the CPU takes over (`notice`). */
     void (*process)(struct convolve2d *convolve, const float *const *in, size_t in_pitch,
                     float *const *out, size_t out_pitch, size_t rows);
 };
@@ -86,8 +84,7 @@ HALO_REALTIME static inline void convolve2d_process(struct convolve2d *convolve,
     convolve->kind->process(convolve, in, in_pitch, out, out_pitch, rows);
 }
 
-/* The column of the picture whose value column `at` gets, which may lie outside the picture. -1:
- * the value is zero. */
+/* The column that column `at`, maybe outside, takes its value from. -1: the value is zero. */
 ptrdiff_t convolve2d_column(enum convolve2d_boundary boundary, ptrdiff_t at, size_t columns);
 
 #endif

@@ -12,8 +12,7 @@
  * standby) and the masks prepared for both. */
 
 static const double GPU_SHARE = 0.6; /* part of a live block's time after which the GPU is late */
-/* part of it that a CPU in parallel with the GPU may take */
-static const double AFFORDABLE_SHARE = 0.3;
+static const double AFFORDABLE_SHARE = 0.3; /* part of a block's time that a parallel CPU may use */
 
 enum { AFFORDABLE_BLOCKS = 64 /* for measuring the CPU's time */ };
 
@@ -47,8 +46,7 @@ static enum status create_side(struct convolver *convolver, enum side side,
     return STATUS_OK;
 }
 
-/* Creates the main side. `mask` is the first one. Errors: memory, no such backend, a mask that the
- * backend cannot take. */
+/* Creates the main side. Errors: memory, no such backend, a first mask that it cannot take. */
 static enum status convolver_create_main(struct convolver *convolver,
                                          const struct convolver_backend *backend,
                                          const struct mask *mask)
@@ -150,8 +148,7 @@ static enum status convolver_try_along(struct convolver *convolver)
     return STATUS_OK;
 }
 
-/* The convolver's step: what both precisions share, and a GPU with a CPU in parallel. All
- * real-time. */
+/* The step: what both precisions share, and a GPU with a CPU in parallel. All real-time. */
 
 HALO_REALTIME static bool runs(const struct convolver *convolver, enum side side)
 {
@@ -200,8 +197,7 @@ HALO_REALTIME void convolver_begin_switch(struct filter *filter, uint64_t frames
         convolver->change.at = convolver->position + frames;
 }
 
-/* `change.at` is read only after the switch has begun, since the control thread may write it
- * before. */
+/* Reads `change.at` only after the switch has begun. Before, the control thread may write it. */
 HALO_REALTIME bool convolver_has_begun(const struct filter *filter, uint64_t number, uint64_t *at)
 {
     const struct convolver *convolver = (const struct convolver *)filter;
@@ -238,8 +234,7 @@ HALO_REALTIME void convolver_set_masks(const struct convolver *convolver, enum s
             (void)backend->arm(convolver->convolution[side], v, slots[v].prepared, true);
 }
 
-/* What held up the step, called after it. If a GPU is in use, a long step counts as the GPU's,
- * since the step waits for it. */
+/* What held up the last step. If a GPU is in use, a long step counts as the GPU's. */
 HALO_REALTIME static unsigned find_held_up(const struct convolver *convolver)
 {
     unsigned held_up =

@@ -28,8 +28,7 @@ enum { GPU_LIVE_BLOCK_MOST = 2048 }; /* frames; longer blocks use the batch conv
 /* All zero: automatic. */
 struct gpu_settings {
     const char *kernel; /* name of a kernel; NULL: the fastest one */
-    /* unless auto, even a file is convolved block by block, as a live stream is */
-    enum gpu_mode mode;
+    enum gpu_mode mode; /* unless automatic, files too are convolved block by block, as live */
     struct gpu_devices devices; /* at most one GPU; only halo batch allows several */
 };
 
@@ -50,9 +49,8 @@ struct convolver_settings {
     bool mask_stays; /* The first mask outlives the convolver, and no other mask follows. */
     struct gpu_settings gpu;
     struct proof_request proof;
-    /* used instead of `backend` if it accepts the convolver; or NULL */
-    const struct convolver_service *service;
-    struct workers *workers; /* not owned; must outlive the convolver */
+    const struct convolver_service *service; /* replaces `backend` if it can serve; or NULL */
+    struct workers *workers;                 /* not owned; must outlive the convolver */
 };
 
 /* Name of backend number `index`. NULL: there are fewer backends. */
@@ -81,7 +79,7 @@ bool convolver_needs_mask(const struct filter *convolver);
 struct backend_job;
 void convolver_expect(const struct convolver_settings *settings, const struct backend_job *job);
 
-/* Whether convolver_expect can start anything with these settings. If not, no job need be found. */
+/* Whether convolver_expect can start anything with these settings. If not, find no job for it. */
 bool convolver_expects(const struct convolver_settings *settings);
 
 /* Waits for the thread of convolver_expect. Call it before the program ends. */
@@ -90,8 +88,7 @@ void convolver_settle(void);
 /* Reports that a backend is not in this build. */
 enum status fail_no_cuda(void);
 
-/* The active backend's name, its algorithm, and why "auto" chose it. The reason is "" if the user
- * named the backend. */
+/* The active backend's name, its algorithm, and why "auto" chose it ("": the user named it). */
 const char *convolver_backend(const struct filter *convolver);
 const char *convolver_algorithm(const struct filter *convolver);
 const char *convolver_reason(const struct filter *convolver);
@@ -100,7 +97,7 @@ uint64_t convolver_failures(const struct filter *convolver);
 /* number of blocks for which the GPU was too late */
 uint64_t convolver_late(const struct filter *convolver);
 
-/* Compares the rest of the sound, after the last step. The convolver's settings ask for a proof. */
+/* Compares the rest of the sound, after the last step. Only if the settings asked for a proof. */
 void convolver_prove(struct filter *convolver, struct proof *proof);
 
 /* A mask prepared for one convolver. Immutable. */
@@ -115,8 +112,7 @@ MUST_CHECK enum status convolver_prepare(struct filter *convolver, const struct 
 /* The mask passed to convolver_create. */
 struct convolver_mask *convolver_first_mask(const struct filter *convolver);
 
-/* Frees a prepared mask, which is not in use and about to be used by no switch. NULL is allowed.
- * Control thread. */
+/* Frees a prepared mask that no step or switch will use. NULL is allowed. Control thread. */
 void convolver_release(struct filter *convolver, struct convolver_mask *prepared);
 
 /* The shape of a transition of `frames` frames:
@@ -158,8 +154,7 @@ bool convolver_has_begun(const struct filter *convolver, uint64_t number, uint64
 bool convolver_is_within_switch(const struct filter *convolver, uint64_t *at);
 
 /* The best block length for a file, in frames, at most `most`. On the CPU it depends only on the
- * mask and `most`, so that the samples depend on nothing else. On a GPU it is settings->block,
- * unless that is 0. */
+ * mask and `most`, so that the samples do, too. On a GPU: settings->block, unless that is 0. */
 size_t convolver_preferred_block(const struct convolver_settings *settings, const struct mask *mask,
                                  size_t most);
 

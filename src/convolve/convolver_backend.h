@@ -44,8 +44,7 @@ struct convolver_slot {
 
 struct convolver_backend {
     const char *name;
-    /* the variant for double precision; NULL: there is none */
-    const struct convolver_backend *in_double;
+    const struct convolver_backend *in_double; /* the variant in double precision, or NULL */
     /* Whether "auto" may choose the backend. NULL: no. */
     bool (*is_usable)(void);
     /* Bandwidth of the processor's memory, in bytes a second; 0: unknown. Called if `is_usable`. */
@@ -76,10 +75,9 @@ struct convolver_backend {
                            struct prepared **prepared);
     void (*release)(const struct convolution *convolution, struct prepared *prepared);
 
-    /* Computes, from the history, what `prepared` adds to coming blocks, on an inactive slot. Each
-     * call does a share of that work, or with `at_once` all of it. True: the slot may become
-     * active. The pointer is NULL if the backend uses `fresh` instead. Real-time, between steps,
-     * one slot at a time. */
+    /* Computes, from the history, what `prepared` adds to coming blocks, on an inactive slot: a
+     * share in each call, or all with `at_once`. True: the slot may become active. The pointer is
+     * NULL if the backend uses `fresh` instead. Real-time, between steps, one slot at a time. */
     bool (*arm)(struct convolution *convolution, size_t slot, const struct prepared *prepared,
                 bool at_once);
 
@@ -91,8 +89,7 @@ struct convolver_backend {
     bool (*collect)(struct convolution *convolution,
                     const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until);
 
-    /* Whether the last step did work that a worker of the backend should have done. NULL: the
-     * backend has no workers. */
+    /* Whether the last step did a worker's work. NULL: the backend has no workers. */
     bool (*is_worker_late)(const struct convolution *convolution);
 
     /* Adds one block to the history and writes the outputs of each active slot. A backend has one

@@ -121,8 +121,7 @@ static double slower_than_h200(double bandwidth)
     return bandwidth > 0 ? H200 / bandwidth : 1;
 }
 
-/* The points of a block's transforms for one channel, with the length that gives the fewest. *fft:
- * that length. */
+/* Points of a block's transforms for one channel, with the length that gives the fewest (*fft). */
 static double points_of(size_t taps, double block, double *fft)
 {
     double best = INFINITY;

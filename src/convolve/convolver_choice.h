@@ -5,8 +5,7 @@
  * bandwidth lowers the GPU's.
  *
  * Costs that both have are left out: the program's start, reading the mask, reading and writing
- * sound.
- * Threads: any.
+ * sound. Threads: any.
  */
 #ifndef HALO_CONVOLVER_CHOICE_H
 #define HALO_CONVOLVER_CHOICE_H
@@ -26,8 +25,7 @@ struct backend_job {
 
 double backend_cost_cpu(const struct backend_job *job);
 
-/* Includes the start of CUDA. `bandwidth`: the GPU's memory bandwidth in bytes a second; 0: as an
- * H200's. */
+/* Seconds on a GPU, with CUDA's start. `bandwidth`: of its memory, bytes a second; 0: an H200's. */
 double backend_cost_gpu(const struct backend_job *job, double bandwidth);
 
 /* Whether the GPU is so much faster that errors of the estimates do not matter. */

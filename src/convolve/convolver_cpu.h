@@ -46,8 +46,7 @@ void transform_taps(const struct real_odd_fft *fft, const struct fft_double *pre
 /* The first `head` taps of each column, column by column. NULL: no memory. */
 real *copy_head(const struct mask *mask, size_t head);
 
-/* Adds to `out` one block of one output: the head's taps applied to the input history. Real-time.
- */
+/* Adds a block of an output to `out`: the head's taps applied to the input history. Real-time. */
 void add_head(const struct convolver_shape *shape, const struct history *history,
               const struct path_table *table, const real *heads, size_t head, size_t output,
               real *out);

@@ -57,8 +57,7 @@ static inline struct workers *batch_workers(const struct cpu_batch_convolution *
 
 enum {
     PRODUCTS_MOST = 4, /* products added in one pass */
-    /* floats of spectra; so the same tile of all chunks and partitions stays cached */
-    TILE = 1 << 9,
+    TILE = 1 << 9,     /* floats of spectra; a tile of all chunks and partitions stays cached */
 };
 
 static real *spectrum_at(const struct cpu_batch_convolution *convolution, size_t input,
@@ -328,8 +327,7 @@ static void cpu_batch_step(struct convolution *base, const real *const *in,
 
 enum { GROUP_MOST = 8 }; /* chunks of an output that share one pass over a mask's spectra */
 
-/* floats of masks' spectra per output that stay cached */
-static const size_t CACHE_FLOATS = 1 << 18;
+static const size_t CACHE_FLOATS = 1 << 18; /* floats of masks' spectra per output that fit it */
 
 static const double NS_TAKEN = 0.4; /* to copy and measure a sample of the input */
 
@@ -397,7 +395,7 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     return odd_fft_create(plan->fft, &convolution->fft);
 }
 
-/* The workers of a step's two jobs: transforms of inputs, then products and transforms back. */
+/* The workers that share a step, or each of its two jobs: transforms of inputs, and the rest. */
 static struct workers *sharers_of(const struct cpu_batch_convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
@@ -499,7 +497,7 @@ static void transform_mask(void *context, size_t piece, size_t worker)
                    job->samples[worker], spectrum);
 }
 
-/* Only for a mask whose outputs may come near the bound. */
+/* Adds transforms in double precision, if the mask's outputs may come near the bound. */
 static enum status prepare_precise(struct mask_job *job)
 {
     struct cpu_batch_mask *prepared = job->prepared;

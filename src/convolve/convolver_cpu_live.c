@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Preparing and freeing masks of the CPU's live convolver, on the control thread, while the step
- * and the workers run. */
+/* Masks of the CPU's live convolver: prepared and freed on the control thread, beside the step. */
 
 static atomic_uint_fast64_t masks_prepared;
 
@@ -143,8 +142,7 @@ fail:
     return status;
 }
 
-/* The step of the CPU's live convolver, and arming a mask on an inactive slot while the stream
- * runs. All real-time. */
+/* The step of the CPU's live convolver, and arming a mask on an inactive slot. All real-time. */
 
 static const double SHARE = 0.1;         /* part of a block's time that arming may take */
 static const double PORTION = 0.004;     /* part of a block's time; by the estimate, which is low */
@@ -165,8 +163,7 @@ static bool lock_lane(struct lane *lane, bool at_once)
     return at_once || job_try(lane);
 }
 
-/* Makes sure that no worker is in a unit for the slot's former mask, by taking each lock once.
- * False: not done yet. */
+/* Takes each lock once: then no worker is in a unit for the slot's former mask. False: not yet. */
 static bool wait_for_workers(struct cpu_live_convolution *convolution, bool at_once)
 {
     struct arming *arming = &convolution->arming;
@@ -190,8 +187,7 @@ static void begin(struct cpu_live_convolution *convolution, size_t slot,
         .prepared = prepared, .number = prepared->number, .slot = slot, .job = arming->job};
 }
 
-/* Clears the results that were due for the slot's former mask, ring by ring. False: not done yet.
- */
+/* Clears the results due for the slot's former mask, ring by ring. False: not done yet. */
 static bool empty_rings(struct cpu_live_convolution *convolution, double *left)
 {
     struct arming *arming = &convolution->arming;
@@ -415,10 +411,8 @@ static HALO_REALTIME void cpu_live_step(struct convolution *base, const real *co
 
 /* ---- set-up of the CPU's live convolver: buffers, transforms and the spectra of masks ---- */
 
-/* part of the time that a worker may take; by the estimate, which is low */
-static const double LOAD = 0.06;
-/* part of the time for a thread's share of the step's pieces */
-static const double STEP_LOAD = 1.0 / 48;
+static const double LOAD = 0.06; /* part of the time that a worker may take, by the low estimate */
+static const double STEP_LOAD = 1.0 / 48; /* part of the time for a thread's share of the pieces */
 enum { USUAL_RATE = 48000 };
 
 static void live_destroy(struct convolution *base)
@@ -474,8 +468,7 @@ static size_t workers_for(const struct convolver_shape *shape, const struct part
     return wanted < (double)most ? (size_t)fmax(wanted, 1) : most;
 }
 
-/* The number of lanes. If there are several workers, lanes are more, so that the work is shared
- * evenly. */
+/* The number of lanes. Several workers share the work more evenly if lanes are more. */
 static size_t lanes_for(const struct convolver_shape *shape, const struct partition_plan *plan)
 {
     size_t workers = workers_for(shape, plan), lanes = workers > 1 ? 2 * workers : 1;

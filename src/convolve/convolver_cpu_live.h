@@ -65,13 +65,12 @@ struct segment_job {
     size_t lane;      /* number of the lane, or LANE_ARMING */
     size_t input;     /* next input to transform; inputs come before outputs */
     size_t input_end; /* end of the lane's inputs */
-    size_t first_output, output_end; /* the lane's outputs: first one, end */
-    size_t slot;                     /* slot of the next output */
-    size_t output;                   /* next output of that slot */
-    size_t path;                     /* next path of that output, in the slot's path table */
-    size_t partition;                /* next partition of the mask on that path */
-    /* the mask being armed; NULL: the job serves all wanted masks */
-    const struct cpu_live_mask *only;
+    size_t first_output, output_end;  /* the lane's outputs: first one, end */
+    size_t slot;                      /* slot of the next output */
+    size_t output;                    /* next output of that slot */
+    size_t path;                      /* next path of that output, in the slot's path table */
+    size_t partition;                 /* next partition of the mask on that path */
+    const struct cpu_live_mask *only; /* mask being armed; NULL: the job serves all wanted masks */
     bool summing;                     /* `sum` or `precise` holds products of the current output */
     const struct fft_double *precise; /* holds the sum in double precision; NULL: `sum` holds it */
     real *sum;
@@ -98,8 +97,7 @@ struct segment {
     atomic_size_t untransformed;     /* inputs of the current job that are not transformed yet */
     real **spectra;                  /* [input] the ring of spectra */
     atomic_uint_fast64_t near_until; /* frame until which outputs may come near the bound */
-    /* Results that are not due yet: a ring of blocks, each output by output. Zero where no result
-     * is. */
+    /* Results that are not due yet, in a ring of blocks, each output by output. Zeros elsewhere. */
     real *due[CONVOLVER_SLOTS];
     size_t due_length; /* frames in that ring */
     bool helped; /* Workers do the jobs, in lanes. If false, the jobs are in the step's pieces. */
@@ -126,17 +124,15 @@ struct arming {
     size_t emptied_rings; /* rings of the slot that are cleared, one for each segment */
     size_t emptied;       /* samples of the next ring that are cleared */
     bool joined;          /* the mask takes part in jobs that begin */
-    /* [segment] `full` of the last job without the mask; 0: none */
-    uint64_t fulls[PARTITION_SEGMENTS_MOST];
-    size_t segment;         /* segment whose earlier jobs are being repeated */
-    bool caught_up;         /* no earlier job is being repeated; `job` is done */
-    struct segment_job job; /* an earlier job, repeated for the mask alone */
+    uint64_t fulls[PARTITION_SEGMENTS_MOST]; /* [segment] `full` of the last job without it, or 0 */
+    size_t segment;                          /* segment whose earlier jobs are being repeated */
+    bool caught_up;                          /* no earlier job is being repeated; `job` is done */
+    struct segment_job job;                  /* an earlier job, repeated for the mask alone */
 };
 
 struct cpu_live_convolution;
 
-/* A thread that does jobs of helped segments and pieces of the step, one priority below the step's.
- */
+/* A thread for jobs of helped segments and for the step's pieces, one priority below the step's. */
 struct live_worker {
     struct cpu_live_convolution *convolution;
     size_t first_lane;  /* lane that the worker tries first */
@@ -145,10 +141,9 @@ struct live_worker {
     pthread_t thread;
 };
 
-/* How the step's own work is shared. Each block has two phases: first the inputs' work, then the
- * outputs'. Phases are numbered from 1. Taking a piece counts its entry in `taken` up to the
- * phase's number, which fails for any phase but the current one. The next phase begins when all
- * pieces are done. */
+/* How the step's own work is shared. Each block has two phases, numbered from 1: the inputs' work,
+ * then the outputs'. A thread takes a piece by raising its entry in `taken` to the phase's number,
+ * which fails unless the phase is current. The next phase begins when all pieces are done. */
 struct live_share {
     size_t pieces;                      /* number of pieces; 1: the step works alone */
     int64_t period;                     /* ns of a block */
@@ -193,9 +188,8 @@ struct cpu_live_mask {
     uint64_t number; /* unique number of the mask, from 1 on */
     struct path_table paths;
     real *head; /* taps of the direct head, column by column, plan.head each */
-    /* [segment] partitions up to the last one that is not all zero */
-    size_t partitions[PARTITION_SEGMENTS_MOST];
-    real *spectra[PARTITION_SEGMENTS_MOST]; /* column by column, partition by partition */
+    size_t partitions[PARTITION_SEGMENTS_MOST]; /* [segment] up to the last that is not all zero */
+    real *spectra[PARTITION_SEGMENTS_MOST];     /* column by column, partition by partition */
     struct near_bound bound;
     /* [lane][segment] transforms in double precision; NULL: outputs do not come near the bound */
     struct fft_double *precise[LANES_MOST + 1][PARTITION_SEGMENTS_MOST];

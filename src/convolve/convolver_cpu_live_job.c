@@ -29,8 +29,8 @@ HALO_REALTIME static const struct cpu_live_mask *mask_near_bound(const struct se
     return NULL;
 }
 
-/* Transforms one input's partition together with the one before it. Zeros follow them. These do not
- * change the second half, which is the only part that results use. */
+/* Transforms one input's partition together with the one before it, then zeros. Results use only
+ * the second half, which the zeros do not change. */
 HALO_REALTIME static void transform_input(const struct cpu_live_convolution *convolution,
                                           struct segment *segment, size_t s,
                                           const struct segment_job *job)
@@ -54,8 +54,7 @@ HALO_REALTIME static uint64_t due_at(const struct segment *segment, uint64_t ful
     return full - segment->cut.size + segment->cut.offset;
 }
 
-/* Transforms an output's sum back and adds it to the ring. Drops results that come too late for a
- * mask being armed. */
+/* Transforms an output's sum back into the ring, without results too late for an armed mask. */
 HALO_REALTIME static void add_results(const struct cpu_live_convolution *convolution,
                                       const struct segment *segment, const struct segment_job *job)
 {
@@ -211,8 +210,7 @@ HALO_REALTIME static struct job_unit next_unit(struct segment *segment, struct s
     return unit;
 }
 
-/* Clears the sum of an output. precise: the mask's transform in double precision; NULL: not needed.
- */
+/* Clears an output's sum. precise: the mask's transform in double precision, or NULL. */
 HALO_REALTIME static void begin_sum(const struct segment *segment, struct segment_job *job,
                                     const struct fft_double *precise)
 {
@@ -348,9 +346,8 @@ HALO_REALTIME void job_release(struct lane *lane)
 /* The step's own work in the CPU's live convolver. It is divided into pieces of channels, which
  * workers take as well. Real-time, except live_share_init. */
 
-/* part of a block from which the work is shared; by the estimate, which is low */
-static const double SHARED_FROM = 1.0 / 16;
-static const double MOVING_COST = 400; /* ns per channel and direction, uncached */
+static const double SHARED_FROM = 1.0 / 16; /* part of a block; more is shared; estimate is low */
+static const double MOVING_COST = 400;      /* ns per channel and direction, uncached */
 
 enum {
     MARGIN = 100000,     /* ns */
@@ -394,8 +391,7 @@ void live_share_init(struct cpu_live_convolution *convolution)
         share->pieces = rows < LANES_MOST ? rows : LANES_MOST;
 }
 
-/* ns before and after a block's expected time. Workers spin during this time, to be there at once.
- */
+/* ns before and after a block's expected time in which workers spin, to be there at once. */
 static HALO_REALTIME int64_t live_share_margin(const struct live_share *share)
 {
     return share->period / MARGIN_PART < MARGIN ? share->period / MARGIN_PART : MARGIN;
@@ -403,8 +399,7 @@ static HALO_REALTIME int64_t live_share_margin(const struct live_share *share)
 
 /* ---- pieces ---- */
 
-/* Runs the jobs of a piece that are due in this block: with `inputs` the transforms, else the rest.
- */
+/* Runs a piece's jobs that are due in this block: with `inputs` the transforms, else the rest. */
 HALO_REALTIME static void run_due_jobs(struct cpu_live_convolution *convolution, size_t piece,
                                        bool inputs)
 {
@@ -508,8 +503,7 @@ HALO_REALTIME static bool take_piece(struct live_share *share, unsigned phase, s
 }
 
 /* Takes pieces until none is left. Each thread begins with the same pieces in every block, whose
- * data may still be in its processor's cache. The thread that gets the first piece wakes the next
- * worker. */
+ * data may be in its cache. The thread that gets the first piece wakes the next worker. */
 HALO_REALTIME static void take_pieces(struct cpu_live_convolution *convolution, unsigned phase,
                                       size_t first, bool waking)
 {
@@ -604,7 +598,6 @@ int64_t poll_timer_next(struct poll_timer *clock, bool found, int64_t now)
     return clock->look = now + (gone ? period : 0) + period / AGAIN;
 }
 
-/* A lane of a segment. */
 struct lane_choice {
     size_t segment; /* plan.segment_count: no lane */
     size_t lane;
@@ -700,8 +693,7 @@ static void wait_for_block(struct cpu_live_convolution *convolution, uint32_t ru
         realtime_pause();
 }
 
-/* Waits after a turn without work, or after one in which all jobs waited for other lanes. Those
- * lanes ring the bell. */
+/* Waits after a turn without work, or if all jobs waited for other lanes, which ring the bell. */
 static void wait_for_jobs(struct cpu_live_convolution *convolution, uint32_t rung,
                           enum job_progress progress, bool found, struct poll_timer *clock)
 {

@@ -82,8 +82,7 @@ HALO_REALTIME static void run_side(struct convolver *convolver, enum side side,
     convolver->backend[side]->REAL(step)(convolver->convolution[side], in, slots);
 }
 
-/* Gives the standby the history, without an active slot, because the active backend failed in this
- * block. */
+/* Gives the standby the history, without an active slot: the other backend failed in this block. */
 HALO_REALTIME static void take_over(struct convolver *convolver, const char *failure)
 {
     const struct convolver_slot silent[CONVOLVER_SLOTS] = {0};

@@ -1,5 +1,4 @@
-/* The state of a convolver. Private to convolver.c and to convolver_side.c, which is compiled for
- * each precision. */
+/* The state of a convolver. Private to convolver.c and convolver_side.c. */
 #ifndef HALO_CONVOLVER_STATE_H
 #define HALO_CONVOLVER_STATE_H
 
@@ -38,8 +37,7 @@ struct convolver {
     char algorithm[SIDES][128];
     _Atomic int side; /* the active side; the step writes it, any thread reads it */
     bool along;       /* Live: the standby runs in parallel with the GPU and needs no history. */
-    /* mask for a standby that is created when it is needed; NULL: the standby exists, or none is
-     * needed */
+    /* mask for a standby to be created when needed; NULL: the standby exists, or none is needed */
     const struct mask *kept_mask;
     struct convolver_history history; /* what a standby receives when it takes over */
     int64_t patience; /* ns until the GPU counts as late, if the standby runs in parallel */
@@ -68,8 +66,7 @@ struct convolver {
     struct convolver_mask *first;
 };
 
-/* The backend that the settings name. For "auto" it chooses one and writes the reason. NULL:
- * unknown name. */
+/* The backend of the settings. For "auto" it chooses one and writes why. NULL: unknown name. */
 const struct convolver_backend *convolver_choose(const struct convolver_settings *settings,
                                                  const struct mask *mask, char *reason,
                                                  size_t size);

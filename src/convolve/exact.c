@@ -14,8 +14,8 @@ enum {
     TRANSFORM_MOST = 1 << 17,  /* samples; longer transforms leave the cache */
 };
 
-/* A textbook Fourier transform of n real samples. It takes a transform of n / 2 complex points
- * (Stockham), and a last pass that makes it that of all samples (Press et al., Numerical Recipes,
+/* A textbook Fourier transform of n real samples: a transform of n / 2 complex points (Stockham),
+ * then a pass that makes their spectrum that of the samples (Press et al., Numerical Recipes,
  * 12.3). */
 struct transform {
     size_t n;
@@ -47,8 +47,7 @@ struct exact_mask {
     bool is_transformed;
 };
 
-/* Does the work of C11's CMPLX, which clang 14 lacks with glibc. a + b * I is wrong for infinities.
- */
+/* C11's CMPLX, which clang 14 lacks with glibc. a + b * I would be wrong for infinities. */
 static double complex complex_of(double real, double imaginary)
 {
     union {

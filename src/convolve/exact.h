@@ -1,10 +1,9 @@
 /* Convolution in double precision, with which a convolver's outputs are compared.
  *
  * It shares no code with the convolvers. Short masks are computed as sums, others by overlapping
- * windows and partitions of the mask, with a Fourier transform of its own.
- * Its own error is below -250 dB.
- * Threads: create on any thread, then use on one. This includes masks, whose spectra are computed
- * at the first use.
+ * windows and partitions of the mask, with a Fourier transform of its own. Its error is below -250
+ * dB. Threads: create on any thread, then use on one, masks too: the first use computes their
+ * spectra.
  */
 #ifndef HALO_EXACT_H
 #define HALO_EXACT_H
@@ -24,8 +23,7 @@ MUST_CHECK enum status exact_mask_create(const struct exact *exact, const struct
                                          struct exact_mask **result);
 void exact_mask_destroy(struct exact_mask *mask);
 
-/* Takes the inputs of a stretch: for each input, taps - 1 frames before it and then its own frames.
- */
+/* Takes a stretch's inputs: for each input, taps - 1 frames before it, then its own frames. */
 void exact_take(struct exact *exact, const double *const *in);
 
 /* Computes one output of the stretch. The result is valid until the next call. */

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- masks on a gather's devices: which of them have one, and which drop one ---- */
-
 /* ---- forms; the lock is held ---- */
 
 static struct gather_kept *gather_form_of(const struct gather_worker *worker,
@@ -188,8 +186,7 @@ bool gather_is_near(const struct gather_work *work, float *peak)
     return near && *peak > 0;
 }
 
-/* ---- the thread of a device: it begins and ends batches, and handles the loss of the device ----
- */
+/* ---- the thread of a device: begins and ends batches, handles the loss of the device ---- */
 
 /* The batch that is first in order and has items but has not begun. NULL: there is none. */
 static struct gather_slot *find_waiting(struct gather_worker *worker)
@@ -331,8 +328,6 @@ static void *gather_worker_run(void *context)
     pthread_mutex_unlock(&worker->gather->lock);
     return NULL;
 }
-
-/* ---- handing stretches of sound over to devices, and the life of a gather ---- */
 
 /* ---- places in batches; the lock is held ---- */
 
@@ -488,8 +483,7 @@ static void unpack(const struct gather_work *work, const struct gather_item *ite
     }
 }
 
-/* Waits for the result. The lock is held before and after, but not meanwhile. False: the device is
- * lost. */
+/* Packs, waits, unpacks. The lock is held before and after, not meanwhile. False: lost device. */
 static bool wait_for(struct gather *gather, const struct gather_place *place,
                      const struct gather_work *work, size_t index)
 {
@@ -540,8 +534,7 @@ static bool gather_fits(const struct gather *gather, const struct convolver_shap
            columns * gather->kind->form_bytes(cost.length) <= worker->mask_bytes_most;
 }
 
-/* The longest block, in frames: half of a batch, with room for the mask, so that two blocks fit
- * into a batch. */
+/* The longest block, in frames. Two blocks, each with the mask, fit into a batch. */
 static size_t block_most(size_t channels, size_t taps)
 {
     size_t each = GATHER_FLOATS_MOST / (2 * channels);

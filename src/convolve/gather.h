@@ -38,8 +38,7 @@ struct gather_settings {
 MUST_CHECK enum status gather_create(const struct gather_settings *settings,
                                      struct gather **gather);
 
-/* No convolver uses the gather, and no mask of those convolvers exists any more. NULL is allowed.
- */
+/* Call it when all convolvers that used the gather, and their masks, are gone. NULL is allowed. */
 void gather_destroy(struct gather *gather);
 
 /* For convolver_settings.service. */
@@ -62,9 +61,8 @@ struct gather_work {
     size_t before, frames;
 };
 
-/* Whether rounding in single precision may be too coarse for the stretch (near_bound.h). If so, the
- * CPU must convolve it. *peak is the peak of the sound before the stretch; afterwards it includes
- * the stretch. */
+/* Whether single precision may be too coarse for the stretch (near_bound.h). Then the CPU must
+ * convolve it. *peak: of the sound before the stretch; afterwards it includes the stretch. */
 bool gather_is_near(const struct gather_work *work, float *peak);
 
 /* Waits for the result. False: all devices are lost, and gather_loss says why. */
@@ -100,11 +98,9 @@ enum {
     GATHER_ITEMS_MOST = 1024,     /* items of a batch */
     GATHER_ROWS_MOST = 1 << 15,   /* transforms, or pairs of transforms, of a batch */
     GATHER_FLOATS_MOST = 1 << 21, /* floats of a batch's `in`, and of its `out` */
-    /* batches at once on a device: one copied there, one convolved, one copied back */
-    GATHER_RUNNING_MOST = 3,
-    /* batches of a device: running ones, and those being filled, waiting or emptied */
-    GATHER_BATCHES = 6,
-    GATHER_LINE = 32, /* floats; all positions are multiples of it */
+    GATHER_RUNNING_MOST = 3,      /* batches at once: one sent, one convolved, one returned */
+    GATHER_BATCHES = 6, /* batches of a device: running, or being filled, waiting or emptied */
+    GATHER_LINE = 32,   /* floats; all positions are multiples of it */
 };
 
 /* A mask as one device keeps it, for one length of transforms. */
@@ -123,8 +119,7 @@ struct gather_item {
     const struct path_table *paths;
     size_t taps;
     struct gather_form *form;
-    /* position of the form's columns, one after the other; SIZE_MAX: the device has them */
-    size_t taps_at;
+    size_t taps_at; /* position of the form's columns, in a row; SIZE_MAX: the device has them */
 };
 
 struct gather_batch {
@@ -132,8 +127,7 @@ struct gather_batch {
     size_t in_used, out_used, rows, item_count;
     struct gather_item items[GATHER_ITEMS_MOST];
     void *on_device; /* the device's own data */
-    /* For measurements. `stays`: input and output are not copied. `only_copies`: nothing is
-     * convolved. */
+    /* For measurements. `stays`: nothing is copied. `only_copies`: nothing is convolved. */
     bool stays, only_copies;
 };
 

@@ -19,8 +19,7 @@ enum gather_stage {
 };
 
 struct gather_slot {
-    /* An item is written by the thread that reserved it; its rows of floats by the thread that
-     * packs it. */
+    /* Items are added under the lock; the same thread then packs the floats without it. */
     struct gather_batch batch;
     enum gather_stage stage;
     uint64_t serial;     /* number in the order of beginning */
@@ -28,8 +27,7 @@ struct gather_slot {
     pthread_cond_t done; /* signals GATHER_DONE and GATHER_LOST */
 };
 
-/* A form in a device's memory. It is in the list of its mask and, while it has no users, in the
- * device's list by age. */
+/* A form on a device: in its mask's list and, without users, in the device's list by age. */
 struct gather_kept {
     struct gather_form form; /* must be the first member */
     struct gather_mask *mask;

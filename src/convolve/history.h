@@ -1,8 +1,8 @@
 /* The input history of a convolver.
  *
  * The frames of each input are contiguous. history_now() points to the current block, which follows
- * `keep` earlier frames (silence at first).
- * Threads: one, except for history_write. Real-time, except for init, free and reset.
+ * `keep` earlier frames (silence at first). Threads: one, except for history_write. Real-time,
+ * except for init, free and reset.
  */
 #ifndef HALO_HISTORY_H
 #define HALO_HISTORY_H

@@ -7,8 +7,7 @@
 
 enum { LANES = MEDIAN_LANES };
 
-/* A worker's scratch for one row along frequency. The row is divided into LANES segments; lane k
- * runs over segment k. */
+/* A worker's scratch for one row along frequency, in LANES segments; lane k runs over segment k. */
 struct median2d_row {
     int32_t *window;
     float *laid;  /* the row with its extension */

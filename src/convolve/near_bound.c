@@ -13,8 +13,7 @@
 #define multiply_add_double REAL(multiply_add_double)
 #define multiply_add_odd REAL(multiply_add_odd)
 
-/* Up to this part of the bound, single precision stays below -132 dB. */
-static const double NEAR = 0.25;
+static const double NEAR = 0.25; /* part of the bound; up to it, single precision keeps -132 dB */
 /* The largest `delta` relative to `norm` with which single precision is enough. An output that is
  * one tap times a sample has up to 11 rounding errors; with more taps the errors average. */
 static const double NEAR_DELTA = 0.35;
@@ -123,8 +122,7 @@ bool near_bound_is_possible(const struct near_bound *bound)
     return !REAL_IS_DOUBLE && bound->gain > NEAR * bound->norm;
 }
 
-/* A job on whole columns. Each of `shares` shares takes every `shares`th column and has buffers of
- * its own. */
+/* A job on whole columns. Each of `shares` shares takes every `shares`th, with its own buffers. */
 struct spectrum_job {
     const struct mask *mask;
     size_t shares;

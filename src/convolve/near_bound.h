@@ -36,10 +36,9 @@
 #define near_bound_inverse REAL(near_bound_inverse)
 
 struct near_bound {
-    double norm; /* the largest sum |h| of the paths to an output; see mask_norm */
-    /* the largest sqrt(sum h^2) of an output's paths; a mask of one tap has delta = norm */
-    double delta;
-    double gain; /* the largest factor by which an output's RMS can exceed its inputs' */
+    double norm;  /* the largest sum |h| of the paths to an output; see mask_norm */
+    double delta; /* largest sqrt(sum h^2) of an output's paths; `norm` if it has one tap */
+    double gain;  /* the largest factor by which an output's RMS can exceed its inputs' */
 };
 
 /* The spectra of a mask's columns, `partitions` for each column, one after the other. A spectrum is
@@ -50,8 +49,7 @@ struct near_bound_spectra {
     size_t n;
 };
 
-/* Measures a mask by all its spectra, which are `count` sets. The workers share the work. Errors:
- * memory. */
+/* Measures a mask by `count` sets of its spectra. The workers share the work. Errors: memory. */
 MUST_CHECK enum status near_bound_measure(struct near_bound *bound, const struct mask *mask,
                                           const struct near_bound_spectra *sets, size_t count,
                                           struct workers *workers);
@@ -76,8 +74,7 @@ bool near_bound_is_near(const struct near_bound *bound, const real *samples, siz
 void near_bound_forward(const struct fft_double *fft, const real *samples, size_t count,
                         real *spectrum);
 
-/* Clearing a sum, odd_fft_multiply_add and odd_fft_inverse in double precision. The sum is in
- * `fft`. */
+/* For a sum in `fft`, in double precision: clearing, odd_fft_multiply_add and odd_fft_inverse. */
 void near_bound_clear(const struct fft_double *fft);
 void near_bound_multiply_add(const struct fft_double *fft, const real *a, const real *b);
 void near_bound_inverse(const struct fft_double *fft, size_t from, size_t frames, real *samples);

@@ -16,10 +16,9 @@ static const double MULTIPLY_COST = 0.1; /* per float of a spectrum, cached */
 static const double MULTIPLY_COST_LARGE = 0.25;
 static const double WORKER_WEIGHT = 0.3; /* weight of a worker's time relative to the step's */
 static const double STEP_COST = 50;      /* fixed, per transform */
-/* Added to each transform of a live step. By the next block, code, tables and spectra have left the
- * caches and the TLB. */
+/* Added to each transform of a live step, which finds code, tables and spectra no longer cached. */
 static const double COLD_COST = 250;
-enum { COLD_CHANNELS = 2 }; /* channels of that measurement */
+enum { COLD_CHANNELS = 2 }; /* channels with which COLD_COST was measured */
 
 /* Estimated ns. If a step is shorter, its two jobs are not worth waking a thread (workers.h). */
 static const double SHORT_STEP = 300e3;
@@ -128,8 +127,7 @@ static bool next_cut(const struct partition_job *job, size_t *number, struct par
     return false;
 }
 
-/* The added cost of a transform. Channels share it, since one step transforms them one after the
- * other. */
+/* The added cost of a transform. Channels share it, as a step transforms them in a row. */
 static double cold_cost(enum partition_pace pace, size_t channels)
 {
     double shared = channels > COLD_CHANNELS ? (double)COLD_CHANNELS / (double)channels : 1;

@@ -25,10 +25,8 @@ enum partition_algorithm {
 
 enum {
     PARTITION_SEGMENTS_MOST = 16,
-    PARTITION_LINE = 16, /* frames; sizes of overlap-save are multiples of it */
-    /* assumed number of threads; it is fixed so that all machines have the same plans and samples
-     */
-    PARTITION_THREADS = 8,
+    PARTITION_LINE = 16,   /* frames; sizes of overlap-save are multiples of it */
+    PARTITION_THREADS = 8, /* assumed; fixed, so that plans and samples are the same everywhere */
 };
 
 struct partition_segment {
@@ -84,8 +82,7 @@ size_t partition_sharers(const struct partition_plan *plan, size_t channels, siz
  * most `most`. It does not depend on job->block and job->pace. */
 size_t partition_preferred_block(const struct partition_job *job, size_t most);
 
-/* Estimated ns of a transform of n points, of a product of n floats of spectra, and of taps in the
- * time domain. */
+/* Estimated ns of a transform of n points; a product of n floats of spectra; taps in time. */
 double partition_fft_cost(size_t n);
 double partition_multiply_cost(size_t n);
 double partition_head_cost(size_t taps, size_t frames);

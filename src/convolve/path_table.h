@@ -4,8 +4,7 @@
 
 #include "mask/mask.h"
 
-/* The paths to an output are paths[first[output]] up to, not including, paths[first[output + 1]].
- */
+/* The paths to output o are paths[first[o]] up to, not including, paths[first[o + 1]]. */
 struct path_table {
     size_t *first;
     struct mask_path *paths;

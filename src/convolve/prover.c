@@ -7,24 +7,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Which stretches of a sound are compared.
- *
- * A stretch of L frames costs transforms of about L + taps - 1 frames. So many short stretches cost
- * more than few long ones, but see more of the sound.
- */
+/* Which stretches of a sound are compared. A stretch of L frames costs transforms of about L + taps
+ * - 1 frames. So many short stretches cost more than few long ones, but see more of the sound. */
 
 enum {
     SECONDS_LEAST = 10,
     LENGTH_LEAST = 4096, /* frames */
     COUNT_LEAST = 3,     /* the beginning, the end and a place between them */
     USUAL_RATE = 48000,
-    /* stretches in a period, of which one is compared: 2 % if the length is unknown */
-    UNKNOWN_PERIOD = 50,
+    UNKNOWN_PERIOD = 50, /* stretches, of which one is compared: 2 % if the length is unknown */
 };
 static const double SHARE_LEAST = 0.01;
 static const double AFFORDABLE = 0.08; /* part of the sound's frames that may be transformed */
-/* frames before the stretches, as a part of the frames compared, that are always allowed */
-static const double REPEATED = 0.25;
+static const double REPEATED = 0.25;   /* part of the compared frames; as much history is allowed */
 
 /* A random number below `places`; the same in each run. */
 HALO_REALTIME static uint64_t random_place(uint64_t index, uint64_t places)
@@ -103,8 +98,7 @@ static void drop_runs(struct proved_stretch *stretch)
     stretch->run_count = 0;
 }
 
-/* Finds the largest error and the largest output. It works in lanes, which compilers can keep in a
- * register. */
+/* Finds the largest error and the largest output, in lanes that fit a register. */
 SIMD_CLONES
 static void find_largest(const double *out, const double *truth, size_t frames, double *error,
                          double *peak)

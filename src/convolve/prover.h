@@ -38,8 +38,7 @@ struct prover_settings {
     bool live;
 };
 
-/* The ratios are linear. They are infinite if the output was not finite, 0 if there was no error.
- */
+/* Ratios are linear: infinite if the output was not finite, 0 if there was no error. */
 struct proof {
     uint64_t frames;   /* frames compared, summed over all outputs */
     double to_bound;   /* largest error / (max|x| sum|h|), where x is the whole sound so far */

@@ -1,5 +1,4 @@
-/* The state of a prover. Private to prover.c (control thread and prover's thread) and prover_step.c
- * (the step). */
+/* The state of a prover. Private to prover.c (control and own thread) and prover_step.c (step). */
 #ifndef HALO_PROVER_STATE_H
 #define HALO_PROVER_STATE_H
 
@@ -44,8 +43,7 @@ struct proved_run {
 
 /* A stretch and what was copied of it. */
 struct proved_stretch {
-    /* inputs: taps - 1 frames before the stretch, then the stretch's own */
-    struct block_in_double in;
+    struct block_in_double in;  /* inputs: taps - 1 frames before the stretch, then its own */
     struct block_in_double out; /* outputs of the stretch */
     uint64_t start;
     size_t filled; /* frames of `out` that are filled */

@@ -14,8 +14,7 @@ struct overlap {
     size_t in_block, in_range, frames;
 };
 
-/* The overlap of the current block with a range of `length` frames. The range begins `before`
- * frames before frame `start`. */
+/* The overlap of the current block with the `length` frames from frame `start` - `before` on. */
 HALO_REALTIME static struct overlap overlap_of(const struct prover *prover, uint64_t start,
                                                size_t before, size_t length)
 {
@@ -53,8 +52,7 @@ HALO_REALTIME static void add_run(struct proved_stretch *stretch, size_t from, s
     }
 }
 
-/* Copies the stretch's share of the block. True: the stretch is complete and no longer the step's.
- */
+/* Copies the stretch's share of the block. True: it is complete and no longer the step's. */
 HALO_REALTIME static bool fill(struct prover *prover, struct proved_stretch *stretch,
                                const real *const *in, const real *const *out,
                                struct proved_mask *mask)

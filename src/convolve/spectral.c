@@ -75,8 +75,8 @@ static double replace_db(const struct spectral *spectral, double cell, const flo
     return audio_from_db(target + FLOOR_DB) / magnitude;
 }
 
-/* The gain of a part; see mask2d.h. The power is taken of the quotient, since powers of its parts
- * would leave the range of numbers. In single precision pow() takes a quarter of the time. */
+/* The gain of a part; see mask2d.h. The power is taken of the quotient: powers of `part` and `rest`
+ * might overflow. In single precision pow() takes a quarter of the time. */
 static double soft_mask(const struct separation *separation, double part, double rest)
 {
     if (part <= 0 && rest <= 0)
@@ -180,7 +180,7 @@ HALO_REALTIME static void copy_row(const struct spectral *spectral, size_t from,
         memcpy(row_of(spectral, c, to), row_of(spectral, c, from), spectral->bins * sizeof(float));
 }
 
-/* Replaces the cells before the sound, such as a filter's pre-ringing, by silence. */
+/* Makes the row silent, since it is before the sound and may have a filter's pre-ringing. */
 HALO_REALTIME static void silence_row(const struct spectral *spectral, size_t row)
 {
     for (size_t c = 0; c < spectral->filter.inputs; c++)
@@ -207,8 +207,8 @@ HALO_REALTIME static void lay_boundary(const struct spectral *spectral, size_t r
         copy_row(spectral, here, here - k);
 }
 
-/* The first row of the sound, if the convolution reaches it in this batch; else `rows`. The rows
- * before it were filled in after the medians along time had read them. */
+/* Index of the result for the sound's first row, if in this batch; else `rows`. Medians along time
+ * of an earlier batch have read the rows before the sound, which are filled in only now. */
 HALO_REALTIME static size_t changed_row(const struct spectral *spectral, size_t rows)
 {
     int64_t at = spectral->first + (int64_t)spectral->after - spectral->row;
@@ -328,8 +328,7 @@ enum {
 
 enum { HOPS_NAMED = 4 };
 
-/* Allowed variation of the sum of squared windows: -140 dB. */
-static const double CONSTANT_WITHIN = 1e-7;
+static const double CONSTANT_WITHIN = 1e-7; /* variation of the sum of squared windows: -140 dB */
 
 const char *const spectral_shape_names[SPECTRAL_SHAPES + 1] = {
     [SPECTRAL_HANN] = "hann", [SPECTRAL_HAMMING] = "hamming",     [SPECTRAL_BLACKMAN] = "blackman",
@@ -529,8 +528,7 @@ static const struct filter_kind spectral_kind = {.name = "spectral",
                                                  .reset = spectral_reset,
                                                  .destroy = spectral_destroy};
 
-/* Finds the rows of the frames that overlap [begin, end). A frame that ends at or before `begin` is
- * not one of them. */
+/* Finds the first and the last row whose frames overlap the sound, [begin, end). */
 static void find_sound(struct spectral *spectral)
 {
     const struct spectral_settings *settings = &spectral->settings;

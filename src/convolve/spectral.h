@@ -77,15 +77,13 @@ struct spectral_settings {
 };
 
 /* Checks that the window reconstructs the sound. *sum: the mean of the sum of squared windows.
- * Errors: memory; size or hop out of range; no perfect reconstruction, where the message lists hops
- * that work. */
+ * Errors: memory; size or hop out of range; no perfect reconstruction (the message lists hops). */
 MUST_CHECK enum status spectral_window_check(const struct spectral_window_settings *settings,
                                              double *sum);
 
-/* The latency is size - gcd(hop, block) + hop floor(rows/2) frames.
- * Errors: memory; a window without perfect reconstruction; live, a size whose transforms allocate
- * memory; errors of the backend.
- */
+/* The latency is size - gcd(hop, block) + hop floor(rows/2) frames. Errors: memory; a window
+ * without perfect reconstruction; live, a size whose transforms allocate memory; errors of the
+ * backend. */
 MUST_CHECK enum status spectral_create(const struct spectral_settings *settings,
                                        struct filter **filter);
 

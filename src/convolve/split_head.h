@@ -30,9 +30,8 @@ void split_head_free(struct split_head *head);
  * silence. Errors: memory. */
 MUST_CHECK enum status split_tail(const struct mask *mask, size_t from, struct mask **tail);
 
-/* Writes `frames` frames of output, at most SPLIT_BLOCK. Input c's frames begin at now[c][0], and
- * SPLIT_BLOCK frames before it are readable. `add`, from frame `at` on, is added to the output;
- * NULL: nothing. */
+/* Writes `frames` frames, at most SPLIT_BLOCK. Input c begins at now[c][0], and SPLIT_BLOCK frames
+ * before are readable. `add`, from frame `at` on, is added to the output; NULL: nothing. */
 void split_head_write(const struct split_head *head, const float *const *now,
                       const float *const *add, size_t at, size_t frames, float *const *out);
 

@@ -1,5 +1,4 @@
-/* The weights of the old and the new sound at a frame of a switch (convolver.h), in the precision
- * of `real`. Real-time. */
+/* The weights of the old and the new sound at a frame of a switch (convolver.h). Real-time. */
 #ifndef HALO_SWITCH_WEIGHTS_H
 #define HALO_SWITCH_WEIGHTS_H
 

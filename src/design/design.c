@@ -230,8 +230,7 @@ const char *design_options(const char *word)
     return kind ? kind->options : NULL;
 }
 
-/* The file that a kind's value names, alone or inside a SPEC. NULL: none. A value that is not a
- * SPEC is a file. */
+/* The file that a kind's value names, alone or in a SPEC: any value that is no SPEC. NULL: none. */
 static const char *file_of(const char *value)
 {
     const struct design_kind *kind = kind_of(value);
@@ -260,8 +259,7 @@ bool design_file_in(char *const *spec, size_t word, size_t from, size_t *start, 
     return false;
 }
 
-/* Whether the key of "key=value" is an option of the kind, or `rate` if the kind is
- * one-dimensional. */
+/* Whether "key=value" is an option of the kind, or rate= of a one-dimensional kind. */
 static bool is_own(const struct design_kind *kind, const char *word)
 {
     size_t length = strcspn(word, "=");

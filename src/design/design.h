@@ -32,22 +32,19 @@ enum { DESIGN_RATE_DEFAULT = 48000 };
 /* Whether `word` begins with the name of a kind, up to a colon. */
 bool design_is_spec(const char *word);
 
-/* An example of each kind, such as "lowpass:1000". *keys: the options of the kind. NULL: no more
- * kinds. */
+/* An example of each kind, such as "lowpass:1000". *keys: its options. NULL: no more kinds. */
 const char *design_made_at(size_t index, const char **keys);
 
-/* The options of the kind that `word` names, such as "taps, window", for messages. NULL: it names
- * no kind. */
+/* The options of the kind that `word` names, such as "taps, window", for messages; or NULL. */
 const char *design_options(const char *word);
 
 /* Whether word number `word` of a SPEC (NULL-terminated) names a file at or after `from`, as in
- * invert:hall.wav or combine:a.wav*b.wav. *start, *length: where the first such file is. */
+ * invert:hall.wav or combine:a.wav*b.wav. *start, *length: where the first one is. */
 bool design_file_in(char *const *spec, size_t word, size_t from, size_t *start, size_t *length);
 
 /* Makes or loads the mask that `spec` (NULL-terminated) names. If it is a SPEC, its options are
- * removed from `spec`. `rate` is the sound's rate in Hz; 0: unknown. Then a SPEC has 48000 Hz,
- * unless files that it names have another rate. A file keeps its own rate. Errors: usage, memory,
- * those of mask_load_with. */
+ * removed from `spec`. `rate` is the sound's, in Hz; 0: unknown. Then a SPEC has that of its files,
+ * or 48000 Hz. A file keeps its own rate. Errors: usage, memory, those of mask_load_with. */
 MUST_CHECK enum status design_load(char **spec, uint32_t rate,
                                    const struct mask_load_options *options, struct mask **mask);
 

@@ -35,8 +35,7 @@ static enum status parse_rate(char **spec, uint32_t *rate)
     return STATUS_OK;
 }
 
-/* Splits the spec at each *. The last operand gets all further options. Options that are not of its
- * kind are left to the stage. */
+/* Splits the spec at each *. The last operand gets the further options of its kind; others stay. */
 static enum status split_operands(char **spec, struct combined *operands)
 {
     size_t size = 1;
@@ -110,8 +109,7 @@ static enum status load_operands(struct combined *operands, uint32_t *rate,
     return STATUS_OK;
 }
 
-/* The size of the result. Masks are combined channel by channel; a mask of one channel serves all.
- */
+/* The size of the result, channel by channel. A mask of one channel serves all channels. */
 static enum status combined_size(const struct combined *operands, size_t *columns, uint64_t *taps)
 {
     *columns = 1;

@@ -54,8 +54,7 @@ enum { POINTS_MOST = 256, SECTIONS_MOST = 64 };
 
 static const double DB_MOST = 120;
 static const double SECTION_END = 1e-7; /* -140 dB, at which a section counts as decayed */
-/* Hz; the level is constant below, where a slope would never end */
-static const double TILT_LEAST = 20;
+static const double TILT_LEAST = 20;    /* Hz; constant below, where a slope would never end */
 
 static enum status make_equaliser(const struct design_spec *spec,
                                   double (*at)(const void *context, double hertz),
@@ -226,8 +225,7 @@ static enum status read_sections(const struct design_spec *spec, struct biquad_s
     return STATUS_OK;
 }
 
-/* Number of taps until the slowest section has decayed, with a margin for the other sections and
- * the fade-out. */
+/* Taps until the slowest section has decayed, with a margin for other sections and the fade-out. */
 static double sections_taps(const struct biquad_sections *sections)
 {
     double slowest = 0;
@@ -273,7 +271,7 @@ static enum status make_sections(const struct design_spec *spec, struct design *
 
 enum { TAPS_MOST = 1 << 17 /* without taps= */ };
 
-/* dB; a mean level beyond it is an absolute level, not a correction */
+/* dB; a larger mean level is absolute, not a correction */
 static const double ABSOLUTE_BEYOND = 30;
 static const double ERROR_MOST = 0.1; /* dB of error allowed at the file's frequencies */
 static const double ERROR_SAID = 0.5; /* dB of error that is reported */
@@ -297,8 +295,7 @@ static double target_at(const void *context, double hertz)
     return pow(10, target_level(context, hertz) / 20);
 }
 
-/* Reads the reference level. Levels of sound pressure are relative to 20 uPa. As gains they would
- * be a thousandfold. */
+/* Reads the reference level. Levels of sound pressure (above 20 uPa) would be gains of 1000. */
 static enum status read_reference(const struct design_spec *spec, struct target *target)
 {
     double mean = level_curve_mean(target->curve);

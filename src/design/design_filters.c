@@ -159,11 +159,9 @@ static enum status finish(const struct design_spec *spec, struct design *design)
     return STATUS_OK;
 }
 
-/* Windowed ideal filters, and the Hilbert transformer.
- *
- * At an edge, in the middle of a transition of `width`, the gain is one half (-6 dB). The gain is 1
- * at 0 Hz, in the middle of a bandpass, or at half the rate for a highpass.
- */
+/* Windowed ideal filters, and the Hilbert transformer. At an edge, in the middle of a transition of
+ * `width`, the gain is one half (-6 dB). The gain is 1 at 0 Hz, in the middle of a bandpass, or at
+ * half the rate for a highpass. */
 
 enum { EDGES_MOST = 2 };
 
@@ -371,8 +369,7 @@ static enum status make_hilbert(const struct design_spec *spec, struct design *d
 
 /* ---- equiripple filters; see remez.h ---- */
 
-/* largest gain between bands, relative to the larger gain of the two */
-static const double GAP_GAIN_MOST = 4;
+static const double GAP_GAIN_MOST = 4; /* largest gain between bands, relative to the bands' own */
 
 static enum status refuse_bands(const struct design_spec *spec)
 {
@@ -445,7 +442,7 @@ static double equiripple_taps(const struct remez_band *bands, size_t count, doub
         lightest = fmin(lightest, bands[b].weight);
         heaviest = fmax(heaviest, bands[b].weight);
     }
-    /* The band with the largest weight has the attenuation. In the band with the least weight, the
+    /* The band with the largest weight has the attenuation. In the one with the least weight, the
      * ripple is larger by the ratio of the weights. */
     double shared = attenuation - 10 * log10(heaviest / lightest);
     return fmax(REMEZ_TAPS_LEAST, (shared - 13) / (14.6 * gap) + 1);

@@ -61,8 +61,7 @@ extern const struct design_kind design_filters[], design_simple[], design_equali
 
 /* ---- parsing; errors are usage unless stated otherwise ----
  *
- * design_parse_options moves the value and options of spec->kind from `from` to `spec`. Other words
- * stay in `from`.
+ * Moves the value and options of spec->kind from `from` to `spec`. Other words stay.
  */
 MUST_CHECK enum status design_parse_options(struct design_spec *spec, char **from);
 
@@ -86,8 +85,7 @@ MUST_CHECK enum status design_choose(const struct design_spec *spec, const char 
                                      const char *const *names, size_t *choice);
 MUST_CHECK enum status design_phase(const struct design_spec *spec, enum phase *phase);
 
-/* Reads a number in `range` at the start of `text`. *end: the text after it. `what` names it in
- * messages. */
+/* Reads a number in `range` at the start of `text`. *end: the text after it. `what`: for errors. */
 MUST_CHECK enum status design_parse(const struct design_spec *spec, const char *what,
                                     const char *text, struct design_range range, char **end,
                                     double *value);

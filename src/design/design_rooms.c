@@ -5,10 +5,8 @@
  * to avoid sweeping echoes (E. De Sena, N. Antonello, M. Moonen, T. van Waterschoot, "On the
  * modeling of rectangular geometries in room acoustic simulations", 2015). The reflection
  * coefficient is found by solving: the room's Schroeder decay from -5 to -35 dB must match rt60.
- * Sabine's and Eyring's formulas do not hold for such a room.
- *
- * Lengths are in metres, times in seconds. Time and memory grow with the cube of the decay time,
- * divided by the room's volume.
+ * Sabine's and Eyring's formulas do not hold for such a room. Lengths are in metres, times in
+ * seconds. Time and memory grow with the cube of the decay time, divided by the room's volume.
  */
 #include "base/noise.h"
 #include "design/design_kind.h"
@@ -32,9 +30,8 @@ static const double JITTER = 0.08;     /* metres */
 static const double SOLVED = 1.3;      /* decay times; the sums of energy span so many */
 static const double KERNEL_BETA = 6;
 static const double IMAGES_MOST = 5e7;
-/* decay times; the response has so many, and its last eighth is faded out */
-static const double LENGTH = 1.1;
-static const double EARS = 0.2; /* metres between the two receivers */
+static const double LENGTH = 1.1; /* decay times of the response; its last eighth is faded out */
+static const double EARS = 0.2;   /* metres between the two receivers */
 static const double DECAY_TOLERANCE = 0.15;
 static const double BASS = 20; /* Hz; below, the images add up to an offset */
 
@@ -142,8 +139,7 @@ static double energy_of(const struct room_energies *energies, size_t slot, doubl
     return sum;
 }
 
-/* The slope of the remaining energy, in dB per slot: of a line through the decay from -5 to -35 dB.
- */
+/* The slope of the remaining energy from -5 to -35 dB, by a straight line, in dB per slot. */
 static double slope_of(const double *decay, size_t slots)
 {
     double count = 0, x = 0, y = 0, xx = 0, xy = 0;
@@ -234,8 +230,7 @@ static void fill_kernels(double (*kernels)[KERNEL])
         }
 }
 
-/* Renders the response of a receiver. The direct sound reaches the first receiver at tap ROOM_ZERO,
- * with gain 1. */
+/* Renders a receiver's response. The first one has the direct sound at tap ROOM_ZERO, gain 1. */
 static enum status room_render(const struct shoebox *room, double reflection, size_t receiver,
                                double rate, double *taps, size_t count)
 {
@@ -301,8 +296,7 @@ static enum status read_room(const struct design_spec *spec, struct shoebox *roo
     return STATUS_OK;
 }
 
-/* Checks the decay. If it consists of few echoes, no reflection coefficient gives it the wanted
- * slope. */
+/* Checks the decay. With few echoes, no reflection coefficient gives the wanted slope. */
 static enum status check_decay(const struct shoebox *room, double rate, const double *taps,
                                size_t count)
 {

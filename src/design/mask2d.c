@@ -284,8 +284,7 @@ void mask2d_design_print_kinds(FILE *stream)
 
 /* ---- the mask ---- */
 
-/* Allowed error of two passes, as a part of the sum of magnitudes: eight times that of taps rounded
- * to float. */
+/* Allowed error of two passes, over the sum of magnitudes: eight times that of float's rounding. */
 static const double SEPARABLE_WITHIN = 2.4e-7;
 
 enum { REFINEMENTS = 8 };

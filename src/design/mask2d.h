@@ -54,12 +54,10 @@ void mask2d_write(const struct mask2d *mask, FILE *stream);
 /* Whether a word names a two-dimensional mask, by its ending or as a specification. */
 bool mask2d_is_named(const char *word);
 
-/* Loads a file or makes a specification. `spec` is split into words; options are removed from it.
- */
+/* Loads a file or makes a specification. `spec`: its words, from which options are removed. */
 MUST_CHECK enum status mask2d_from_spec(char **spec, struct mask2d **mask);
 
-/* ---- specifications, such as gaussian2d:7x7,sigma=1.5; sizes are rows (time) x columns
- * (frequency) ----
+/* ---- specifications, such as gaussian2d:7x7,sigma=1.5; sizes: rows (time) x columns ----
  *
  * Whether `word` begins with the name of a kind.
  */

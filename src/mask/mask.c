@@ -175,16 +175,14 @@ enum { ALL = 14, HALF = 7, EARS = 2 };
 
 enum hesuvi_speaker { FL, FR, FC, LFE, BL, BR, SL, SR, PLACES };
 
-/* The columns from each loudspeaker to the left and the right ear. LFE is heard from the front, as
- * in PipeWire. The second 7 columns mirror the first, so a file for two equal ears has only the
- * first. */
+/* The columns from each loudspeaker to the left and the right ear. As in PipeWire, LFE is heard
+ * from the front. Columns 7 to 13 mirror the first 7; a file for two equal ears has only those. */
 static const size_t columns_of[PLACES][EARS] = {
     [FL] = {0, 1}, [FR] = {8, 7},   [FC] = {6, 13}, [LFE] = {6, 13},
     [BL] = {4, 5}, [BR] = {12, 11}, [SL] = {2, 3},  [SR] = {10, 9},
 };
 
-/* By the order of channels in WAV files. With five and six channels the surrounds are at the sides.
- */
+/* In WAV files' order of channels. With five and six channels the surrounds are at the sides. */
 static const struct hesuvi_layout {
     size_t channels;
     enum hesuvi_speaker places[PLACES];
@@ -376,9 +374,8 @@ static bool is_dry(const struct mask *mask, struct mask_path path)
     return path.input == path.output % mask->inputs;
 }
 
-/* Plans the new columns. of[c] is the column for dry paths through column c; it is a copy if other
- * paths use c, too. of[columns] is for dry paths that the mask does not have. Returns the number of
- * columns. */
+/* Plans the new columns and returns their number. of[c]: the column for dry paths through column c,
+ * a copy if other paths use c, too. of[columns]: for dry paths that the mask does not have. */
 static size_t plan_columns(const struct mask *mask, size_t *of)
 {
     size_t count = mask->columns, missing = mask->outputs;

@@ -68,8 +68,7 @@ uint64_t mask_taps_most(void);
 /* Creates a mask with zeroed columns. Errors: memory, or more than this machine has. */
 MUST_CHECK enum status mask_create(const char *name, size_t columns, uint64_t taps,
                                    struct mask **mask);
-/* Creates a mask whose coefficients have any values, for masks that many threads fill. Errors: as
- * mask_create. */
+/* Creates a mask with undefined coefficients, for many threads to fill. Errors: as mask_create. */
 MUST_CHECK enum status mask_create_unset(const char *name, size_t columns, uint64_t taps,
                                          struct mask **mask);
 /* Frees a mask. A shared mask is given back instead. */
@@ -94,27 +93,23 @@ MUST_CHECK enum status mask_select(struct mask *mask, size_t column);
 void mask_scale(struct mask *mask, double gain, struct workers *workers);
 void mask_align(struct mask *mask, enum mask_align align); /* sets `origin` */
 
-/* Puts zeros before the taps and moves time zero with them, so that the sound stays the same.
- * Errors: memory. */
+/* Puts zeros before the taps and moves time zero along. The sound is the same. Errors: memory. */
 MUST_CHECK enum status mask_pad(struct mask *mask, size_t frames);
 
 /* Frees the coefficients of a prepared mask, a third of its memory; other members stay. A shared
  * mask keeps them. Workers share the work; NULL: none. */
 void mask_discard_coefficients(struct mask *mask, struct workers *workers);
 
-/* Resamples the columns and keeps the frequency response (mask_resample.c). Both rates must be
- * known. Errors: memory. */
+/* Resamples the columns and keeps the response. The rates are known. Errors: memory. */
 MUST_CHECK enum status mask_resample(struct mask *mask, uint32_t rate, struct workers *workers);
 
-/* Sets the paths for a sound of `channels` channels, unless the mask has its own. If its own paths
- * filter all channels equally, they are repeated for all channels, with a note. Errors: the numbers
- * do not match. */
+/* Sets the paths for `channels` channels, unless the mask has its own. Own paths that filter all
+ * channels equally are repeated for all, with a note. Errors: the numbers do not match. */
 MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_order order,
                                   enum mask_map map);
 
-/* Gives a routed mask more outputs, to be used beside another mask. A single output plays on both
- * of the first pair. Several outputs stay the first ones, and the others are silent. Errors:
- * memory. */
+/* Gives a routed mask more outputs, to match another mask. A single output plays on both of the
+ * first pair. Several outputs stay the first ones; the others are silent. Errors: memory. */
 MUST_CHECK enum status mask_widen(struct mask *mask, size_t outputs);
 
 /* Scales a routed mask by `wet` and adds `dry` times the input, at time zero. Output n gets input n

@@ -1,7 +1,7 @@
 /* The delay of a mask, for aligning masks.
  *
  * It is in frames at the mask's rate, relative to its origin, and may be negative. Paths count by
- * the sum of their magnitudes or powers. Masks are routed and have coefficients. Threads: any. Not
+ * the sum of magnitudes or powers. Masks are routed and have coefficients. Threads: any. Not
  * real-time.
  */
 #ifndef HALO_MASK_DELAY_H
@@ -13,14 +13,12 @@
 #include <stdint.h>
 
 enum mask_delay_method {
-    /* The peak if it is clear, as in a room or a linear-phase filter. It is clear if no tap more
-     * than 1 ms away is within 2 dB. Otherwise the centroid, as in a chirp, a dense echo or noise.
-     */
+    /* The peak if it is clear, that is, no tap more than 1 ms away is within 2 dB, as in a room or
+     * a linear-phase filter. Otherwise the centroid, as in a chirp, a dense echo or noise. */
     MASK_DELAY_AUTO,
     /* The largest tap. If several are within 1 %, halfway from the first to the last of them. */
     MASK_DELAY_PEAK,
-    /* The mean time of the energy, sum of k h[k]^2 over sum of h[k]^2. By Parseval this is the mean
-     * group delay, weighted by power. */
+    /* The energy's mean time, sum k h[k]^2 / sum h[k]^2, which is the mean group delay by power. */
     MASK_DELAY_CENTROID,
 };
 

@@ -19,8 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Part of the sum of |h| that may be cut off the ends: -140 dB. */
-static const double NEGLIGIBLE = 1e-7;
+static const double NEGLIGIBLE = 1e-7; /* part of the sum of |h| that may be cut off: -140 dB */
 
 enum {
     PIECE = 2048,         /* taps given to libsoxr at a time */
@@ -72,8 +71,7 @@ static void copy_padded(const struct resample_job *job, size_t column, uint64_t 
     }
 }
 
-/* Resamples a column in pieces, so that little memory is touched, since libsoxr copies its input.
- */
+/* Resamples a column in pieces, to touch little memory, since libsoxr copies its input. */
 static const char *run_soxr(const struct resample_job *job, size_t column, soxr_t soxr)
 {
     const struct padding *padding = &job->padding;

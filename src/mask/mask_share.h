@@ -13,8 +13,7 @@
 
 enum { MASK_FORM_KEY = 64 }; /* bytes, the most */
 
-/* From now on, mask_destroy calls give_back(owner, mask) instead of freeing the mask. Errors:
- * memory. */
+/* From now on, mask_destroy calls give_back(owner, mask) instead of freeing it. Errors: memory. */
 MUST_CHECK enum status
 mask_share_begin(struct mask *mask, void (*give_back)(void *owner, struct mask *mask), void *owner);
 

@@ -48,8 +48,7 @@ static void curve_add(struct curve *curve, double x, double y)
     curve->y[curve->count++] = y;
 }
 
-/* Adds the values of a point. If there are several, adds only the least and the largest, in their
- * order. */
+/* Adds a point's values. If there are several, only the least and the largest, in their order. */
 static void add_extremes(struct curve *curve, const double *values, size_t from, size_t end,
                          double hz_of_bin)
 {
@@ -138,8 +137,7 @@ void mask_spectrum_free(struct mask_spectrum *spectrum)
     *spectrum = (struct mask_spectrum){0};
 }
 
-/* The bins of a point: the bins nearer to it than to its neighbours, or the bins within
- * `smoothing`. At least one bin. */
+/* A point's bins, at least one: those nearer to it than to others, or within `smoothing`. */
 struct bin_share {
     double hz;
     size_t from, end;
@@ -297,8 +295,6 @@ enum { TIMES = 2000 /* points of an axis */ };
 
 static const double least_db = -400;
 
-/* ---- the values of all taps ---- */
-
 static enum status fill_impulse(const struct mask *mask, size_t column, uint32_t rate,
                                 double *values)
 {
@@ -353,8 +349,6 @@ static enum status (*const fill[])(const struct mask *, size_t column, uint32_t 
     [TIME_CURVE_DECAY] = fill_decay,
 };
 
-/* ---- the points ---- */
-
 struct time_values {
     const double *values; /* values of all taps */
     const struct mask *mask;
@@ -379,8 +373,7 @@ static void add(const struct time_values *of, size_t tap, struct curve *curve)
     curve_add(curve, of->axis->gathers ? fmax(seconds, of->axis->from) : seconds, of->values[tap]);
 }
 
-/* Adds the least and the largest value of a point, in their order. For an energy adds only the
- * largest. */
+/* Adds a point's least and largest value, in their order. For an energy adds only the largest. */
 static void add_point(const struct time_values *of, size_t from, size_t end, struct curve *curve)
 {
     size_t least = end, largest = end;

@@ -24,7 +24,7 @@ void curve_free(struct curve *curve);
 enum time_curve {
     TIME_CURVE_IMPULSE,
     TIME_CURVE_STEP,
-    /* energy of a tap in dB; a point has the largest; 0 is -400; silence is a gap */
+    /* energy of a tap in dB, of a point the largest; 0 is -400; silence is a gap */
     TIME_CURVE_ENERGY,
     TIME_CURVE_DECAY, /* energy that is still to come, in dB of all energy; see room_acoustics.h */
 };
@@ -59,20 +59,19 @@ MUST_CHECK enum status mask_spectrum_init(struct mask_spectrum *spectrum, const 
                                           size_t column, uint32_t rate);
 void mask_spectrum_free(struct mask_spectrum *spectrum);
 
-/* Whether a quarter of all points have dips of 20 dB, as in a reverberation. The mean is then more
- * useful than the gains. */
+/* Whether a quarter of all points have dips of 20 dB, as in reverberation, which a mean avoids. */
 bool mask_spectrum_is_rough(const struct mask_spectrum *spectrum);
 
 /* Gains in dB. A gain of 0 is -400 dB; silence is one gap. */
 MUST_CHECK enum status curve_magnitude(const struct mask_spectrum *spectrum, bool smooth,
                                        struct curve *curve);
 
-/* Phase in degrees, -180 to 180, without `delay`. Gaps where it wraps, and below -60 dB of the
- * largest gain. */
+/* Phase in degrees, -180 to 180, without `delay`. Gaps at wraps, and 60 dB below the largest
+ * gain. */
 MUST_CHECK enum status curve_phase(const struct mask_spectrum *spectrum, struct curve *curve);
 
 /* Group delay in milliseconds, averaged by power over each point (smooth: over `smoothing`). Gaps
- * below -60 dB of the largest gain. */
+ * 60 dB below the largest gain. */
 MUST_CHECK enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
                                          struct curve *curve);
 
@@ -82,17 +81,13 @@ MUST_CHECK enum status mask_spectrogram_init(const struct mask *mask, size_t col
                                              double low, double high, const struct time_axis *time,
                                              struct spectrogram *picture);
 
-/* ---- waterfalls ----
- *
- * The cumulative spectral decay of an impulse response: for a number of times, the magnitude of the
- * response after that time. Threads: any. Not real-time.
- */
+/* The cumulative spectral decay (waterfall) of an impulse response: for a number of times, the
+ * magnitude of the response after that time. Threads: any. Not real-time. */
 struct waterfall {
     struct response_axis axis;
     size_t slices;
     double step; /* seconds from one slice to the next */
-    /* slice after slice, axis.points each; 0 dB is the largest level of the first slice */
-    double *db;
+    double *db;  /* [slice][point] in dB; 0: the largest level of the first slice */
 };
 
 /* Computes slices over `seconds`, from the direct sound on. Errors: memory. */

@@ -219,8 +219,7 @@ static void send_curve(FILE *gnuplot, const char *block, size_t index, struct cu
     curve_free(curve);
 }
 
-/* Sends the style of a curve, after its data. In text, gnuplot draws the legend, and points are
- * letters. */
+/* Sends a curve's style, after its data. In text, points are the letters of gnuplot's legend. */
 static void send_style(const struct mask_drawing *drawing, const char *style, size_t index)
 {
     if (drawing->plot->file)
@@ -247,8 +246,7 @@ static const struct time_subplot {
                             "energy to come in dB", 70},
 };
 
-/* The time axis of a subplot. A decay is straight on a linear axis, so it is logarithmic only if
- * the user asks for it. */
+/* A subplot's time axis. A decay, straight on a linear axis, is logarithmic only on request. */
 static struct time_axis axis_of(const struct mask_drawing *drawing,
                                 const struct time_subplot *subplot)
 {
@@ -549,8 +547,7 @@ enum {
 
 static const double log_least = 0.2; /* seconds of a mask, from which an axis may be logarithmic */
 static const double log_onset = 0.1; /* latest direct sound of such a mask, as a part of it */
-/* Hz; half the rate must be this many times the lowest frequency */
-static const double lowest = 20, least_axis = 10;
+static const double lowest = 20, least_axis = 10; /* Hz; least ratio of an axis's ends */
 
 static const struct subplot_kind {
     enum status (*of_all)(const struct mask_drawing *drawing, enum mask_subplot subplot);
@@ -597,8 +594,8 @@ static enum status find_rooms(const struct mask_plot *plot, bool *has_room)
     return STATUS_OK;
 }
 
-/* Takes the user's choice. The default is all, except: no phase of a reverberation, which is noise;
- * a decay only of a room; pictures only of few, long masks. */
+/* Takes the user's choice, or all except: the phase of a reverberation, which is noise; the decay
+ * of other masks than rooms; pictures of many or short masks. */
 static enum status choose_subplots(struct mask_drawing *drawing)
 {
     const struct mask_plot *plot = drawing->plot;
@@ -620,10 +617,7 @@ static enum status choose_subplots(struct mask_drawing *drawing)
     return STATUS_OK;
 }
 
-/* ---- the axes ---- */
-
-/* Whether all that matters is at the left: the longest mask is long, and all direct sounds are
- * early. */
+/* Whether all that matters is at the left: a long mask, and all direct sounds are early. */
 static bool is_early(const struct mask_plot *plot, const struct time_axis *time)
 {
     bool early = !plot->has_from && time->to - time->from >= log_least;
@@ -682,8 +676,6 @@ static enum status choose_frequencies(struct mask_drawing *drawing)
     }
     return STATUS_OK;
 }
-
-/* ---- the drawing ---- */
 
 static enum status send_all(struct mask_drawing *drawing)
 {

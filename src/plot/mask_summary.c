@@ -20,8 +20,7 @@
 
 enum { ROOM_CELL = 9 };
 
-/* A column of the table of rooms, for a value of a band. In text the value is multiplied by a
- * scale. */
+/* A column of the table of rooms, for a value of a band. In text the value is times `scale`. */
 static const struct room_column {
     const char *head, *name;
     size_t offset;

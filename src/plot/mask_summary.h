@@ -19,8 +19,7 @@ struct mask_summary {
 /* Print to standard output. */
 void mask_summary_print(const struct mask_summary *summary);
 
-/* Returns a new reference. Gains and levels are in dB (null for 0), times in frames. NULL: no
- * memory. */
+/* A new reference. Gains and levels are in dB (null for 0), times in frames. NULL: no memory. */
 json_t *mask_summary_object(const struct mask_summary *summary);
 
 /* ---- masks of two dimensions ---- */

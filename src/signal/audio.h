@@ -37,8 +37,7 @@ struct block_in_double {
     double **data;
 };
 
-/* `what` is named in the message if there is no memory. On failure `block` is empty and safe to
- * free. Errors: memory. */
+/* `what` names the block in messages. On failure it is empty and safe to free. Errors: memory. */
 MUST_CHECK enum status block_init(struct block *block, size_t channels, size_t frames,
                                   const char *what);
 MUST_CHECK enum status block_init_in_double(struct block_in_double *block, size_t channels,
@@ -101,8 +100,7 @@ void audio_deinterleave_in_double(const double *interleaved, size_t channels, si
 void audio_deinterleave_widened(const float *interleaved, size_t channels, size_t frames,
                                 double *const *planar, size_t at);
 
-/* Copies `frames` frames of `rows` channels to to[c][at] and after it. Workers share the work.
- * NULL: none, and then it is real-time. */
+/* Copies `frames` frames of each row to to[c][at] on. Workers share the work; NULL: real-time. */
 void audio_copy_rows(float *const *to, size_t at, const float *const *from, size_t rows,
                      size_t frames, struct workers *workers);
 void audio_copy_rows_in_double(double *const *to, size_t at, const double *const *from, size_t rows,

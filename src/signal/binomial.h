@@ -1,7 +1,5 @@
 /* Statistics of `hits` hits in `n` trials, compared with guessing, which hits half of them. Exact
- * sums of binomial terms, for up to about 10,000 trials. hits <= n.
- * Threads: any.
- */
+ * sums of binomial terms, for up to about 10,000 trials. hits <= n. Threads: any. */
 #ifndef HALO_BINOMIAL_H
 #define HALO_BINOMIAL_H
 
@@ -15,8 +13,7 @@ struct binomial_interval {
     double high;
 };
 
-/* The 95 % confidence interval of the true rate of hits (Clopper and Pearson 1934). It is 0..1 for
- * n = 0. */
+/* The 95 % interval of the true rate of hits (Clopper and Pearson 1934). It is 0..1 for n = 0. */
 struct binomial_interval binomial_interval(size_t hits, size_t n);
 
 /* The least number of trials with which a true rate of hits/n passes the one-sided test at the 5 %

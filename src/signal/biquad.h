@@ -35,18 +35,15 @@ struct biquad {
 struct biquad biquad_make(enum biquad_kind kind, double frequency, double gain, double q,
                           double rate);
 
-/* Zeros at frequency `zero`, poles at frequency `pole`. The gain is 1 at 0 Hz (is_one_at_dc) or at
- * half the rate. */
+/* Zeros at `zero`, poles at `pole`, in Hz. Gain 1 at 0 Hz (is_one_at_dc) or at half the rate. */
 struct biquad biquad_general_notch(double zero, double pole, double q, bool is_one_at_dc,
                                    double rate);
 
-/* Makes a closed box of `frequency` and `q` sound like one of the wanted frequency and q (S.
- * Linkwitz). */
+/* Makes a closed box sound as if it had the wanted frequency and q (S. Linkwitz). */
 struct biquad biquad_linkwitz_transform(double frequency, double q, double wanted_frequency,
                                         double wanted_q, double rate);
 
-/* The q for a bandwidth in octaves. And the q for the slope of a shelf: slope 1 is the steepest
- * without a peak. */
+/* q for a bandwidth in octaves, and for a shelf's slope (1: the steepest without a peak). */
 double biquad_octaves_to_q(double octaves, double frequency, double rate);
 double biquad_slope_to_q(double slope, double gain);
 

@@ -65,8 +65,7 @@ enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 /* Names of positions in other programs. */
 static const struct {
     const char *name;
-    /* instead: the position if the layout lacks the first one */
-    enum channel_position position, instead;
+    enum channel_position position, instead; /* the position if the layout lacks the first */
 } aliases[] = {
     {"L", CHANNEL_FL, CHANNEL_FL},  {"R", CHANNEL_FR, CHANNEL_FR},
     {"C", CHANNEL_FC, CHANNEL_FC},  {"M", CHANNEL_FC, CHANNEL_FC},

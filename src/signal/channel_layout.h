@@ -70,8 +70,7 @@ bool channel_layout_equals(struct channel_layout a, struct channel_layout b);
 /* Number of channels that have a position. */
 size_t channel_layout_count(struct channel_layout layout);
 
-/* The usual layout of so many channels, which files without a layout have. Unknown above 8
- * channels. */
+/* The usual layout of so many channels, for files without one. Unknown above 8 channels. */
 struct channel_layout channel_layout_usual(size_t channels);
 
 /* The layout of so many channels if nothing tells it: mono or stereo; otherwise unknown. */
@@ -81,14 +80,12 @@ struct channel_layout channel_layout_implied(size_t channels);
 const char *channel_layout_name(struct channel_layout layout, size_t channels,
                                 char text[CHANNEL_LAYOUT_TEXT]);
 
-/* Parses a name, or positions joined by + in their order. "none" means unknown, of 0 channels.
- * Errors (usage): anything else. */
+/* Parses a name, or positions joined by +. "none": unknown, 0 channels. Errors: usage. */
 MUST_CHECK enum status channel_layout_parse(const char *text, struct channel_layout *layout,
                                             size_t *channels);
 
-/* The position of a name, which may be a name of other programs (L, C, Ls, RL, SUB). CHANNEL_OTHER:
- * it is no name. Ls and Rs are at the sides if the layout has those positions, otherwise at the
- * back. */
+/* The position of a name, also of other programs' names (L, C, Ls, RL, SUB). CHANNEL_OTHER: no
+ * name. Ls and Rs are at the sides if the layout has those positions, otherwise at the back. */
 enum channel_position channel_position_named(const char *name, size_t length,
                                              struct channel_layout layout);
 

@@ -19,21 +19,18 @@ struct delay_found {
     size_t frames;   /* the delay in frames */
 };
 
-/* `window`: frames, a power of two. `decay`: factor for earlier windows with each new window, 0 to
- * 1. Errors: memory. */
+/* `window`: frames, a power of two. Each scales earlier ones by `decay`, 0 to 1. Errors: memory. */
 MUST_CHECK enum status delay_finder_create(size_t window, size_t blocks, float decay,
                                            struct delay_finder **finder);
 void delay_finder_destroy(struct delay_finder *finder);
 void delay_finder_reset(struct delay_finder *finder);
 
-/* Adds the next window of the reference and of the signal. If `signal` is NULL, nothing is
- * compared. Costs two FFTs, and a product for each block. */
+/* Adds a window of reference and signal (NULL: none). Costs two FFTs and `blocks` products. */
 void delay_finder_write(struct delay_finder *finder, const float *reference, const float *signal);
 
 /* Searches `count` more blocks for delays of at least `least` frames, with an FFT for each block.
- * True: all blocks were searched since the last comparison, and *best is set. It is the shortest
- * delay with at least about a third of the highest likeness, since a sound in a loop is the same
- * after each round. */
+ * True: all blocks were searched since the last comparison, and *best is set: the shortest delay
+ * with a third of the highest likeness or more, since a looped sound is the same each round. */
 bool delay_finder_search(struct delay_finder *finder, size_t least, size_t count,
                          struct delay_found *best);
 

@@ -47,8 +47,7 @@ enum {
 typedef real half_lanes
     __attribute__((vector_size(LANES / 2 * sizeof(real)), aligned(sizeof(real))));
 
-/* Two rows, of real and of imaginary parts. If the rows are exchanged, a transform becomes its
- * inverse. */
+/* Rows of real and of imaginary parts. Exchanging them makes a transform its inverse. */
 struct rows {
     real *re, *im;
 };
@@ -341,8 +340,7 @@ HALO_REALTIME static void multiply_rows(const struct rows *a, const struct rows 
     }
 }
 
-/* Transforms *z by a chirp: sums with e^(i TURN jk/points), where jk is (j^2 + k^2 - (k - j)^2) /
- * 2. */
+/* Transforms *z by a chirp: sums with e^(i TURN jk/points); 2 jk is j^2 + k^2 - (k - j)^2. */
 HALO_REALTIME static void transform_by_chirp(const struct real_fft *fft, struct rows *z,
                                              struct rows *other)
 {
@@ -406,15 +404,13 @@ turn_halves(const struct rows *halves, size_t k, bool back, struct lane_points *
     *b = (struct lane_points){sum.re + re, -im - sum.im};
 }
 
-/* Start of the vector that mirrors the vector at k. If there are fewer points than a vector has, it
- * starts before the first point, where there is room. */
+/* Start of the vector that mirrors the vector at k; with few points, in the padding before them. */
 HALO_REALTIME static ptrdiff_t mirror_of(const struct real_fft *fft, size_t k)
 {
     return (ptrdiff_t)fft->points - (ptrdiff_t)k - (LANES - 1);
 }
 
-/* Makes the spectrum of n samples from that of n/2 points. In the middle, both vectors have the
- * same bins. */
+/* Makes the spectrum of n samples from n/2 points. In the middle, both vectors have equal bins. */
 SIMD_CLONES
 HALO_REALTIME static void join_halves(const struct real_fft *fft, const struct rows *from,
                                       real *spectrum)
@@ -491,9 +487,8 @@ HALO_REALTIME void fft_inverse(const struct real_fft *fft, const real *spectrum,
 }
 
 #ifndef HALO_DOUBLE
-/* Only sums of one product are written here, never sums of two products. gcc 12 fuses "ab - cd"
- * beside "ad + cb" even with -ffp-contract=off, and what it fuses depends on compiler and
- * processor. */
+/* Writes only sums of one product. gcc 12 fuses "ab - cd" beside "ad + cb" even with
+ * -ffp-contract=off, differently for each compiler and processor. */
 SIMD_CLONES
 HALO_REALTIME static void multiply_add(float *restrict sum, const float *restrict a,
                                        const float *restrict b, size_t floats)

@@ -22,8 +22,7 @@
 struct fft;
 struct fft_in_double;
 
-/* Length of a spectrum, in numbers of either precision: 2 (n/2 + 1), padded to whole cache lines.
- */
+/* Length of a spectrum, in numbers: 2 (n/2 + 1), padded to whole cache lines. */
 HALO_REALTIME static inline size_t fft_spectrum_floats(size_t n)
 {
     const size_t line = 16;

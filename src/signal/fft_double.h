@@ -1,8 +1,7 @@
-/* Real Fourier transforms in double precision with buffers of their own. For designing masks, for
+/* Real Fourier transforms in double precision with buffers of their own, for designing masks, for
  * spectral filters, and where single precision is not exact enough.
  *
- * A struct fft_double owns n samples and n/2 + 1 bins. One thread at a time may use it. For the
- * rest see fft.h.
+ * A struct fft_double owns n samples and n/2 + 1 bins. One thread at a time may use it; see fft.h.
  */
 #ifndef HALO_FFT_DOUBLE_H
 #define HALO_FFT_DOUBLE_H

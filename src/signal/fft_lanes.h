@@ -24,8 +24,7 @@ static const double TURN = 2 * 3.14159265358979323846;
 
 enum { TURNS = 8 };
 
-/* e^(i TURN angle k) for each k, computed from two earlier ones, which takes at most three
- * roundings. */
+/* e^(i TURN angle k) for each k, from two earlier ones: at most three roundings. */
 static inline void fill_powers(double angle, double re[TURNS], double im[TURNS])
 {
     re[0] = 1;
@@ -80,8 +79,7 @@ transform_four(const lanes *re, const lanes *im, size_t first, struct lane_point
     y[3] = (struct lane_points){rest.re - turned.re, rest.im - turned.im};
 }
 
-/* Joins the transforms of eight numbers' even and odd ones: sums with e^(i TURN jk/8). If re and im
- * are exchanged, it is the inverse. */
+/* Joins the transforms of eight numbers' even and odd ones; re and im exchanged: the inverse. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 join_fours(const struct lane_points even[4], const struct lane_points odd[4], lanes re[8],
            lanes im[8])

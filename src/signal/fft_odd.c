@@ -36,9 +36,7 @@ struct factor {
 struct real_odd_fft {
     size_t n;
     struct factor *factors; /* level by level, block by block */
-    /* factors of the last blocks: for each block, LANES cosines of its points' angles, then the
-     * sines */
-    real *turns;
+    real *turns;            /* [last block] LANES cosines of its points' angles, then the sines */
     bool is_kept;
     struct real_odd_fft *next; /* next of the transforms that are kept */
 };
@@ -69,8 +67,7 @@ static void free_fft(struct real_odd_fft *fft)
     free(fft);
 }
 
-/* How many parts the next level divides each of `blocks` blocks into: four, after a first level of
- * three or two if the length needs it. */
+/* How many parts a level divides each of `blocks` blocks into: four; the first perhaps 3 or 2. */
 HALO_REALTIME static size_t ways_of(const struct real_odd_fft *fft, size_t blocks)
 {
     size_t left = fft->n / 2 / LANES / blocks;
@@ -81,8 +78,7 @@ HALO_REALTIME static size_t ways_of(const struct real_odd_fft *fft, size_t block
     return left == 2 ? 2 : 4;
 }
 
-/* Fills in the roots of z^ways = e^(i TURN angle) for each block. The angles of a block's parts
- * replace its own. */
+/* Fills in each block's roots of z^ways = e^(i TURN angle). Its parts' angles replace its own. */
 static void divide_angles(double *angles, size_t blocks, size_t ways, struct factor *factors)
 {
     for (size_t b = blocks; b-- > 0;) {
@@ -273,8 +269,7 @@ HALO_REALTIME static void join(const struct level *level, real *samples)
         join_blocks(level, 4, samples);
 }
 
-/* Place of a vector of bins in a tile's groups. Its imaginary parts follow ODD_FFT_PARTS numbers
- * later. */
+/* Place of a vector of bins in a tile's groups. Imaginary parts are ODD_FFT_PARTS numbers later. */
 HALO_REALTIME static inline size_t place_of(size_t k)
 {
     return k / PLACES * 2 * ODD_FFT_PARTS + k % PLACES * LANES;
@@ -307,8 +302,7 @@ HALO_REALTIME static void finish_tiles(const struct real_odd_fft *fft, size_t fr
     }
 }
 
-/* Begins the inverse. The transform's other half has the conjugates of the bins, so it adds as much
- * again. */
+/* Begins the inverse. The conjugates of the bins, the transform's other half, add as much again. */
 SIMD_CLONES
 HALO_REALTIME static void begin_tiles(const struct real_odd_fft *fft, size_t from, size_t end,
                                       const real *spectrum, real *samples)
@@ -362,8 +356,8 @@ HALO_REALTIME static bool is_last(const struct real_odd_fft *fft, const struct b
     return part->blocks == fft->n / 2 / LANES;
 }
 
-/* Transforms forward. Blocks that exceed the cache are divided to the end one after the other,
- * smaller ones level by level. `from` may be the scratch. */
+/* Transforms forward. Blocks that exceed the cache are divided to the end one by one, smaller ones
+ * level by level. `from` may be the scratch. */
 HALO_REALTIME static void forward(const struct real_odd_fft *fft, const struct block_range *part,
                                   const real *from, real *scratch, real *spectrum)
 {
@@ -423,8 +417,7 @@ HALO_REALTIME void odd_fft_inverse(const struct real_odd_fft *fft, const real *s
 /* The real or imaginary parts of ODD_FFT_PARTS bins. */
 typedef real parts __attribute__((vector_size(ODD_FFT_PARTS * sizeof(real)), aligned(64)));
 
-/* Adds the products first, then the sum. So the largest rounding error, that of the sum, occurs
- * once. */
+/* Adds the products, then the sum, so that the sum's rounding error, the largest, occurs once. */
 HALO_REALTIME static inline __attribute__((always_inline)) void
 add_products(real *sum, const real *const *a, const real *const *b, size_t count, size_t at)
 {

@@ -31,8 +31,7 @@ enum { ODD_FFT_PARTS = 16, ODD_FFT_LEAST = 1 << 7 };
 struct odd_fft;
 struct odd_fft_in_double;
 
-/* Whether there is a transform of n samples. n must be a power of two, or three times one, and the
- * power at least ODD_FFT_LEAST. */
+/* Whether n is a power of two, or three times one, and the power at least ODD_FFT_LEAST. */
 static inline bool odd_fft_fits(size_t n)
 {
     size_t power = n % 3 ? n : n / 3;
@@ -49,8 +48,7 @@ static inline size_t odd_fft_length(size_t n)
     return less >= n && odd_fft_fits(less) ? less : power;
 }
 
-/* From now on transforms are kept until the process ends, and all users of a length share one. For
- * many jobs in one process. */
+/* From now on keeps transforms, one for each length, until the process ends. For many jobs. */
 void odd_fft_keep(void);
 bool odd_ffts_are_kept(void);
 
@@ -63,8 +61,7 @@ void odd_fft_destroy_in_double(struct odd_fft_in_double *fft);
 size_t odd_fft_size(const struct odd_fft *fft); /* n */
 size_t odd_fft_size_in_double(const struct odd_fft_in_double *fft);
 
-/* Transforms `count` samples. The samples after them count as zero and are not read. scratch: n
- * samples. Real-time. */
+/* Transforms `count` samples; later ones count as 0, unread. scratch: n samples. Real-time. */
 void odd_fft_forward(const struct odd_fft *fft, const float *samples, size_t count, float *scratch,
                      float *spectrum);
 void odd_fft_forward_in_double(const struct odd_fft_in_double *fft, const double *samples,

@@ -4,9 +4,8 @@
 
 #include <stdbool.h>
 
-/* Vectors have 32 bytes. The compiler splits them on processors with narrower registers. Only one
- * vector is used at a time: arrays of vectors wider than a register end in memory, at a twentieth
- * of the speed. */
+/* Vectors have 32 bytes, which compilers split for narrower registers. Only one is used at a time:
+ * arrays of vectors wider than a register would be in memory, at a twentieth of the speed. */
 typedef float floats __attribute__((vector_size(32)));
 typedef float half_floats __attribute__((vector_size(16)));
 typedef double doubles __attribute__((vector_size(32)));

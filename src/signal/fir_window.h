@@ -13,8 +13,7 @@ struct fir_window {
     real frames[FIR_RUN + FIR_TILE];
 };
 
-/* Returns x itself or, for a short tile, a padded copy, so that nothing after its last frame is
- * read. */
+/* Returns x or, for a short tile, a padded copy: nothing after its last frame is read. */
 HALO_REALTIME static inline const real *fir_window_at(struct fir_window *window, const real *x,
                                                       size_t frames, size_t count)
 {

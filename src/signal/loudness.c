@@ -24,8 +24,7 @@ enum {
 /* At least sum |h| of each phase of that filter, a sinc of 49 taps in a Hann window: 1.865. */
 static const double PEAK_GAIN = 1.9;
 
-/* Factor by which rounding changes a peak at most. */
-static const double PEAK_MARGIN = 1.001;
+static const double PEAK_MARGIN = 1.001; /* factor by which rounding changes a peak at most */
 
 static const double GATE = -70, RELATIVE_GATE = -10; /* LUFS, LU */
 
@@ -65,8 +64,7 @@ enum status loudness_create(uint32_t rate, size_t channels, struct loudness **re
     enum status status = STATUS_OK;
     if (!meter->interleaved)
         status = fail_memory("a meter");
-    /* With mode M alone, whose window is shorter, libebur128 1.2.6 reads past its end below 18 Hz.
-     */
+    /* With mode M's shorter window, libebur128 1.2.6 reads past its end below 18 Hz. */
     else if (!(meter->state = ebur128_init((unsigned)channels, rate, EBUR128_MODE_S)))
         status = fail(CAUSE_UNSUPPORTED, "cannot measure the loudness of %zu channel%s at %u Hz",
                       channels, plural_s(channels), rate);
@@ -202,8 +200,7 @@ struct true_peak {
     struct true_peak_channel channel[];
 };
 
-/* Computes the taps of libebur128's filter: a sinc of 49 taps at four times the rate, in a Hann
- * window. */
+/* Computes libebur128's taps: a sinc of 49 taps at four times the rate, in a Hann window. */
 static void init_taps(struct true_peak *meter)
 {
     enum { FACTOR = PEAK_PHASES + 1, MIDDLE = FACTOR * PEAK_TAPS / 2 };
@@ -268,8 +265,7 @@ void true_peak_destroy(struct true_peak *meter)
     free(meter);
 }
 
-/* Gives the piece to libebur128 only if it may exceed the peak so far. libebur128 is slow, and few
- * pieces can. */
+/* Gives libebur128, which is slow, only a piece that may exceed the peak so far. Few can. */
 static void measure_piece(struct true_peak *meter, struct true_peak_channel *channel, size_t frames)
 {
     float *before = channel->piece.samples, *now = before + PEAK_BEFORE;

@@ -29,12 +29,11 @@ MUST_CHECK enum status loudness_add_in_double(struct loudness *meter, const doub
  * than the standard's blocks of 400 ms is measured as a whole, weighted but not gated. */
 double loudness_integrated(const struct loudness *meter);
 
-/* The integrated loudness if the sound were louder by `gain_db`. This is more than the sum of both,
- * since with another gain other blocks are below -70 LUFS. */
+/* The integrated loudness if the sound were louder by `gain_db`. It is not the sum of both: with
+ * another gain, other blocks are below -70 LUFS. */
 double loudness_integrated_with(const struct loudness *meter, double gain_db);
 
-/* The gain in dB that brings the sound to `target` LUFS or just below, in steps of 0.01 dB. Not
- * finite: the sound is silent. */
+/* The gain in dB for `target` LUFS or just below, in steps of 0.01 dB. Not finite: silence. */
 double loudness_gain_to(const struct loudness *meter, double target);
 
 /* RMS over all channels, unweighted, in dBFS. */

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* above[0] + above[1] s + above[2] s^2 over the same in `below`. s is relative to the filter's
- * frequency. */
+/* above[0] + above[1] s + above[2] s^2 over the same of `below`; s is relative to the frequency. */
 struct analogue {
     double above[3], below[3];
 };
@@ -234,8 +233,8 @@ static struct biquad bilinear(const struct analogue *section, double frequency, 
     };
 }
 
-/* Makes the polynomial in z^-1 whose zeros are exp(root). Returns its scale relative to the
- * analogue one at a tenth of the frequency. */
+/* Makes the polynomial in z^-1 with zeros exp(root). Returns its scale relative to the analogue one
+ * at a tenth of the frequency. */
 static double match(const double analogue[3], double turn, double digital[3])
 {
     if (analogue[2] == 0) { /* the polynomial is a constant */

@@ -20,8 +20,7 @@ double median_of(double *values, size_t count)
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-/* Floats that are not negative compare as their bits do. For integers, minimum and maximum are one
- * instruction each. */
+/* Floats from 0 up compare as their bits do. Integers have minimum and maximum instructions. */
 enum { LANES = MEDIAN_LANES, LANES_BYTES = LANES * sizeof(int32_t) };
 
 SIMD_CLONES
@@ -44,8 +43,7 @@ void median_lanes_fill(int32_t *window, size_t extent, const float *values, size
         insert(window, i, values + i * pitch);
 }
 
-/* Moves the newest value up to its place. Values at or above the oldest value's place move down by
- * one. */
+/* Moves the newest value up to its place. Values from the oldest's place on move down by one. */
 SIMD_CLONES
 HALO_REALTIME static void step(int32_t *window, size_t extent, const float *newest,
                                const float *oldest, float *median)

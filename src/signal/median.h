@@ -7,8 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The median. Sorts the values. With an even count it is the mean of the middle two; with none,
- * NaN. */
+/* The median; sorts the values. Even count: the mean of the middle two. No value: NaN. */
 double median_of(double *values, size_t count);
 
 /* Running medians of MEDIAN_LANES series side by side. They are exact, for an odd extent of up to

@@ -14,7 +14,7 @@ enum { CACHE_LINE = 64, LANES = 16 };
 #define RMS_SECONDS 0.3
 #define HOLD_SECONDS 1.5
 #define HOLD_FALL_DB 20.0            /* dB per second */
-#define NOTHING 1e-30                /* a square; smaller averages become 0, to avoid denormals */
+#define NOTHING 1e-30                /* smaller mean squares become 0, to avoid denormals */
 #define FULL_SCALE (1.0f - 0x1p-15f) /* the largest sample in 16 bits */
 enum { FLAT_TOP = 3 };               /* equal samples in a row that make a flat top */
 
@@ -137,8 +137,7 @@ HALO_REALTIME static struct survey survey_channel(const struct meter *meter,
     return survey;
 }
 
-/* Raises a peak. The reader can only set it to 0 meanwhile; then this peak begins the next reading.
- */
+/* Raises a peak. If the reader sets it to 0 meanwhile, this peak begins the next reading. */
 HALO_REALTIME static void raise_peak(_Atomic float *peak, float value)
 {
     float before = atomic_load_explicit(peak, memory_order_relaxed);

@@ -29,8 +29,7 @@ static const struct {
 };
 enum { THRESHOLDS = sizeof thresholds / sizeof *thresholds };
 
-/* Interpolates the rows along the logarithm of the frequency. Outside it uses the first or the last
- * row. */
+/* Interpolates rows along the logarithm of the frequency. Outside: the first or the last row. */
 static double threshold(double hertz)
 {
     size_t i = 1;
@@ -72,7 +71,7 @@ static void predict(const double lags[static TAPS + 1], double filter[static TAP
     }
 }
 
-/* The noise's power relative to white noise, in dB. */
+/* The power of white noise after `filter`, relative to before it, in dB. */
 static double rise_of(const double filter[static TAPS + 1])
 {
     double power = 0;

@@ -23,8 +23,8 @@ enum {
     NOISE_SHAPING_RISE = 12, /* dB, the most */
 };
 
-/* taps[k] is the weight of the error k + 1 samples ago, which is subtracted from the sample. Any
- * rate, in Hz. All taps are 0 if no frequency is audible, or all are equally audible. */
+/* taps[k] weighs the error k + 1 samples ago, which is subtracted from the sample. `rate`: any, in
+ * Hz. All taps are 0 if no frequency is audible, or all are equally audible. */
 void noise_shaping_design(uint32_t rate, double taps[static NOISE_SHAPING_TAPS]);
 
 #endif

@@ -11,8 +11,7 @@ enum {
     FADE_FRACTION = 8, /* divides the taps: so many are faded */
 };
 
-/* Least magnitude, relative to the largest; avoids the logarithm of 0. */
-static const double FLOOR = 1e-15;
+static const double FLOOR = 1e-15; /* least magnitude relative to the largest; avoids log(0) */
 
 size_t phase_transform_length(size_t count)
 {
@@ -85,8 +84,8 @@ static void sample_magnitude(const struct phase_magnitude *magnitude, double rat
     double complex *bins = fft_double_bins(fft);
     for (size_t k = 1; k <= n / 2; k++)
         bins[k] = magnitude->at(magnitude->context, rate * (double)k / (double)n);
-    /* The product of |1 - exp(2 pi i k / n)| over k = 1..n-1 is n. So a zero or pole at frequency 0
-     * keeps the right mean of the logarithm, if it is evaluated at 1 / n of a radian. */
+    /* The product of |1 - exp(2 pi i k / n)| over k = 1..n-1 is n. So a zero or pole at 0 keeps the
+     * mean of the logarithm right, if it is evaluated at 1 / n of a radian. */
     bins[0] = magnitude->at(magnitude->context, rate / (2 * M_PI * (double)n));
 }
 

@@ -18,14 +18,12 @@ struct phase_magnitude {
     const void *context;
 };
 
-/* Designs taps. With minimum phase they begin at tap 0, with linear phase they are symmetric about
- * tap (count - 1) / 2. The last eighth is faded out; with linear phase the first eighth is faded
- * in. Errors: memory. */
+/* Designs taps that begin at tap 0 (minimum phase) or are symmetric about tap (count - 1) / 2. The
+ * last eighth is faded out; with linear phase the first is faded in. Errors: memory. */
 MUST_CHECK enum status phase_design(const struct phase_magnitude *magnitude, double rate,
                                     enum phase phase, double *taps, size_t count);
 
-/* Input: magnitudes in the bins. Output: their minimum-phase response in the samples, n times too
- * large. */
+/* From magnitudes in the bins to their minimum-phase response in the samples, n times too large. */
 void phase_minimum_of(struct fft_double *fft);
 
 /* A good length for the transform of a design of `count` taps. */

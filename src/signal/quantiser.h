@@ -46,8 +46,7 @@ MUST_CHECK enum status quantiser_create(const struct quantiser_settings *setting
 void quantiser_destroy(struct quantiser *quantiser);
 
 /* Converts the next `frames` frames, from planar[c][at] on, to interleaved, left-justified 32-bit
- * integers. Returns the number of clipped samples. This includes samples that only dither carries
- * beyond full scale. */
+ * integers. Returns the number of clipped samples, with those that only dither clips. */
 uint64_t quantiser_interleave(struct quantiser *quantiser, const float *const *planar, size_t at,
                               size_t frames, int32_t *out);
 uint64_t quantiser_interleave_in_double(struct quantiser *quantiser, const double *const *planar,

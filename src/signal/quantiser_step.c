@@ -16,13 +16,11 @@
 
 enum { QUANTISED = 256 }; /* frames converted at a time */
 
-/* How far arithmetic of this precision may leave a sample from a whole step: a part of full scale,
- * and the most in steps. */
+/* How far rounding may leave a sample from a whole step: in full scales, and the most in steps. */
 static const double ROUNDING = REAL_IS_DOUBLE ? 0x1p-45 : 0x1p-22;
 static const double ROUNDING_MOST = 1.0 / 16;
 
-/* In steps. A larger error comes from clipping and is not fed back. */
-static const double ERROR_MOST = 1.5;
+static const double ERROR_MOST = 1.5; /* steps; larger ones, from clipping, are not fed back */
 
 /* A part of one channel. */
 struct row {
@@ -55,8 +53,7 @@ static inline double saturated(double value, double scale)
     return value < -scale ? -scale : value;
 }
 
-/* Whether the value that is rounded is beyond full scale. It may be of the sound alone, or with
- * dither and feedback. */
+/* Whether the value to be rounded, with or without dither and feedback, is beyond full scale. */
 static inline uint64_t is_clipped(double exact, double scale)
 {
     return (uint64_t)(exact >= scale - 0.5) | (uint64_t)(exact < -scale - 0.5);
@@ -67,8 +64,7 @@ static inline int32_t justified(double value, unsigned shift)
     return (int32_t)((uint32_t)(int32_t)value << shift);
 }
 
-/* round_row and dither_row have no branches, so that they vectorise. They return the number of
- * clipped samples. */
+/* round_row and dither_row, branchless to vectorise, return the number of clipped samples. */
 SIMD_CLONES
 static uint64_t round_row(const struct row *row, const real *samples, size_t frames, int32_t *out)
 {

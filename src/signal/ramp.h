@@ -24,8 +24,7 @@ struct ramp {
 
 void ramp_init(struct ramp *ramp, real gain);
 
-/* Starts a ramp from the current gain to `target` over `frames` frames; 0: at once. No effect if
- * `target` is the target already. */
+/* Ramps from the current gain to a new `target` in `frames` frames; 0: at once. */
 void ramp_set(struct ramp *ramp, real target, size_t frames);
 
 real ramp_gain(const struct ramp *ramp); /* gain of the next frame */

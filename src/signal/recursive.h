@@ -11,8 +11,7 @@
 
 #include <stddef.h>
 
-/* A recursive filter. `run` filters in place, from silence. The next output depends on `memory`
- * frames before it. */
+/* `run` filters in place, from silence. An output depends on `memory` frames before it. */
 struct recursive {
     void (*run)(const void *data, double *samples, size_t count);
     const void *data;
@@ -36,8 +35,7 @@ void difference_run(const void *data, double *samples, size_t count);
 /* How many of `count` taps to keep. */
 size_t recursive_kept(const double *taps, size_t count);
 
-/* The number of taps of the filter's impulse response. *length 0: it does not end within `most`
- * taps. Errors: memory. */
+/* The taps of the filter's response. *length 0: it does not end within `most`. Errors: memory. */
 MUST_CHECK enum status recursive_length(const struct recursive *filter, size_t most,
                                         size_t *length);
 

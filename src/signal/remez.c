@@ -34,8 +34,7 @@ static size_t band_points(const struct remez_band *band, const struct exchange *
     return (size_t)ceil(points) + 2;
 }
 
-/* Fills the grid. With an even number of taps, the target is divided by their common factor cos(pi
- * f). */
+/* Fills the grid. With an even number of taps, the target is divided by their factor cos(pi f). */
 static void fill_grid(struct exchange *exchange, const struct remez_band *bands, size_t band_count,
                       bool even)
 {
@@ -56,8 +55,7 @@ static void fill_grid(struct exchange *exchange, const struct remez_band *bands,
     }
 }
 
-/* Differences are doubled, since the interval -1..1 has capacity 1/2. So long products neither
- * vanish nor overflow. */
+/* Doubles differences, since -1..1 has capacity 1/2: long products stay within range. */
 static void find_weights(struct exchange *exchange)
 {
     size_t count = exchange->terms + 1;
@@ -109,8 +107,7 @@ static double magnitude_at(const struct exchange *exchange, size_t place)
     return fabs(exchange->error[exchange->found[place]]);
 }
 
-/* Finds the peaks of the error that reach the previous level. Of neighbours with the same sign it
- * keeps the largest, so that signs alternate. */
+/* Finds the error's peaks that reach the last level; of neighbours with one sign, the largest. */
 static size_t find_peaks(struct exchange *exchange)
 {
     const double *error = exchange->error;
@@ -139,8 +136,7 @@ static size_t remove_peaks(struct exchange *exchange, size_t count, size_t from,
     return count - many;
 }
 
-/* Drops the smallest peaks that are too many: one at an end, or two neighbours. So signs still
- * alternate. */
+/* Drops the smallest surplus peaks, one at an end or two neighbours, so that signs alternate. */
 static size_t thin_peaks(struct exchange *exchange, size_t count)
 {
     size_t wanted = exchange->terms + 1;

@@ -21,9 +21,8 @@ struct remez_band {
 
 enum { REMEZ_TAPS_LEAST = 3, REMEZ_TAPS_MOST = 2047, REMEZ_BANDS_MOST = 16 };
 
-/* Designs symmetric taps. With an even count the gain is 0 at half the rate. *ripple: the largest
- * weighted error, linear. Bands are in ascending order, with gaps between them. Errors: memory, no
- * convergence. */
+/* Designs symmetric taps; an even count has gain 0 at half the rate. *ripple: the largest weighted
+ * error, linear. Bands ascend, with gaps between them. Errors: memory, no convergence. */
 MUST_CHECK enum status remez_design(const struct remez_band *bands, size_t band_count, double *taps,
                                     size_t count, double *ripple);
 

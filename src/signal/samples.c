@@ -39,10 +39,9 @@ typedef real square_row __attribute__((vector_size(SIDE * sizeof(real))));
 #define real_bits uint32_t
 #endif
 
-/* How many of `bytes` should be in huge pages. In a job of milliseconds, the kernel would spend
- * more time on small pages than everything else takes. A last page that is three quarters full
- * counts as full. Large buffers get none: few huge pages come from memory that was in use before,
- * many do not, and a virtual machine has to provide them. */
+/* How many of `bytes` should be in huge pages. In a job of milliseconds, small pages would take the
+ * kernel longer than all else. A last page that is three quarters full counts as full. Large
+ * buffers get none: few huge pages can be recycled, and a virtual machine has to provide others. */
 static size_t huge_bytes(size_t bytes)
 {
     bool pays = bytes <= HUGE_MOST && sysconf(_SC_PAGESIZE) == SMALL_PAGE;
@@ -57,7 +56,7 @@ real *audio_alloc_unset(size_t count)
     size_t huge = huge_bytes(bytes);
     if (huge == 0)
         return aligned_alloc(ALIGNMENT, bytes);
-    void *samples; /* posix_memalign, since aligned_alloc takes whole pages only */
+    void *samples; /* posix_memalign: aligned_alloc takes only multiples of the alignment */
     if (posix_memalign(&samples, HUGE_PAGE, huge > bytes ? huge : bytes) != 0)
         return NULL;
     (void)madvise(samples, huge, MADV_HUGEPAGE); /* huge pages may be switched off */
@@ -181,8 +180,7 @@ HALO_REALTIME void block_silence(struct real_block *block, size_t from, size_t f
         memset(block->data[c] + from, 0, frames * sizeof(real));
 }
 
-/* Without the sign bit, floats compare like integers, with infinity and then NaN as the largest. A
- * maximum of integers vectorises. */
+/* Without the sign bit, floats compare like integers; infinity and NaN are the largest. */
 SIMD_CLONES
 HALO_REALTIME static real_bits highest_bits(const real *samples, size_t count)
 {
@@ -364,8 +362,7 @@ static void widen_squares(const float *interleaved, size_t channels, size_t fram
         }
 }
 
-/* Works strip by strip. The frames of many channels are far apart and would share few cache lines.
- */
+/* Works in strips: frames of many channels are far apart and share few cache lines. */
 void audio_deinterleave_widened(const float *interleaved, size_t channels, size_t frames,
                                 double *const *planar, size_t at)
 {

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to so many products are summed directly. More are convolved by FFT, unless one side has few
- * taps, such as a gain. */
+/* Up to so many products are summed; more go by FFT, unless one side has few taps, like a gain. */
 enum { DIRECT_MOST = 1 << 20, DIRECT_TAPS = 32 };
 
 static enum status convolve_direct(const double *a, size_t a_count, const double *b, size_t b_count,

@@ -41,8 +41,7 @@ static double kernel(double x, double half, double cutoff, double beta)
     return 2 * cutoff * (x == 0 ? 1 : sin(angle) / angle) * window_kaiser(beta, 1 - place * place);
 }
 
-/* Fills the table. The pass band is that of the slower rate. The transition is as wide as the
- * number of taps requires. */
+/* The pass band ends at PASS of the slower rate. The transition is as narrow as HALF allows. */
 static void fill_table(struct variable_resampler *resampler, double step)
 {
     size_t taps = 2 * resampler->half;

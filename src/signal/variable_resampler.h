@@ -30,12 +30,11 @@ size_t variable_resampler_reach(const struct variable_resampler *resampler);
 /* Input frames that are written after the position of the next output frame. */
 double variable_resampler_ahead(const struct variable_resampler *resampler);
 
-/* Forgets all input. The next output frame is `fraction` (0..1) of a frame after the next input
- * frame. */
+/* Forgets all input. The next output frame is `fraction` (0..1) of a frame after the next input. */
 void variable_resampler_reset(struct variable_resampler *resampler, double fraction);
 
-/* Input frames to write before `frames` frames can be read. `growth` is added to the step at each
- * frame. */
+/* Input frames to write before `frames` frames can be read. Every frame, the step grows by
+ * `growth`. */
 size_t variable_resampler_wants(const struct variable_resampler *resampler, size_t frames,
                                 double step, double growth);
 

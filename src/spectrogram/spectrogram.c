@@ -18,10 +18,9 @@
 
 static const double kaiser_attenuation = 100; /* dB */
 
-/* Every second bin is computed from the bins beside it, which takes less time than a transform of
- * twice the length. The transform is at least twice as long as the window, which is centred on its
- * first sample. The error of these taps is -43 dB at the window's ends. With Hann's values there it
- * is -87 dB. */
+/* Every second bin is computed from the bins beside it, faster than by a transform of twice the
+ * length. The transform is at least twice as long as the window, which is centred on its first
+ * sample. The taps' error at the window's ends is -43 dB; with Hann's values there, -87 dB. */
 enum { MID_TAPS = 5, MARGIN = 16 /* floats: a cache line */ };
 static const double MID_BETA = 8.5;
 
@@ -214,8 +213,7 @@ static void extend(float *spectrum, size_t last)
     }
 }
 
-/* Computes powers: of `last` bins, each followed by the value between it and the next bin, and then
- * of the last bin. */
+/* Computes powers of bins 0 to `last`, with a value between each bin and the next. */
 SIMD_CLONES
 static void square(const float *restrict spectrum, const float *restrict taps,
                    float *restrict power, size_t last)
@@ -347,8 +345,7 @@ enum {
     BATCH = 32, /* hops that threads compute at once */
 };
 
-/* A section of the sound, which moves along it. Positions are in frames of the sound, with silence
- * before its start and after its end. */
+/* A section that moves along the sound. Positions are frames of the sound. Silence surrounds it. */
 struct slide {
     struct source *source;
     struct block samples;
@@ -367,9 +364,8 @@ struct sound_work {
     float **scratch;                   /* [worker] rows of one channel's window */
     struct spectrogram *picture;
     struct progress progress;
-    float *batch; /* BATCH hops of rows, each the mean of the channels */
-    /* sample of the slide at which the window of the batch's first hop begins */
-    size_t batch_start;
+    float *batch;         /* BATCH hops of rows, each the mean of the channels */
+    size_t batch_start;   /* the slide's sample at which the first window begins */
     uint64_t from, to;    /* frames; `to` UINT64_MAX: to the end */
     size_t hops_a_column; /* a power of two */
     size_t hops;          /* hops so far */
@@ -577,8 +573,7 @@ static enum status work_init(struct sound_work *work)
     return slide_begin(&work->slide, start, settings->size + (BATCH - 1) * settings->hop);
 }
 
-/* The number of hops from `first` on whose middle is in the sound, at most a batch. The first hop
- * of the sound always counts. */
+/* The number of hops from `first` on whose middle is in the sound, up to a batch. Hop 0 counts. */
 static size_t hops_within(struct sound_work *work, size_t first)
 {
     const struct slide *slide = &work->slide;

@@ -1,8 +1,7 @@
 /* The power of a sound over time (columns) and frequency (rows).
  *
  * Powers are relative to a full-scale sine: a sine of amplitude a has the power a^2, within 0.15 dB
- * at any frequency (a constant is 6 dB higher). Threads: any, one at a time for each object. Not
- * real-time.
+ * at any frequency (a constant is 6 dB higher). Threads: any, one for each object. Not real-time.
  */
 #ifndef HALO_SPECTROGRAM_H
 #define HALO_SPECTROGRAM_H
@@ -21,8 +20,7 @@ struct spectrogram_axis {
     double low, high; /* Hz; lower bound of the first row, upper bound of the last */
 };
 
-/* Convert rows to Hz and back. Rows count from the lower bound: 0.5 is the middle of the first row.
- */
+/* Convert rows to Hz and back. From the lower bound: 0.5 is the middle of the first row. */
 double spectrogram_axis_hz(const struct spectrogram_axis *axis, double row);
 double spectrogram_axis_row(const struct spectrogram_axis *axis, double hz);
 
@@ -53,18 +51,14 @@ struct spectrogram_ticks {
     double at[SPECTROGRAM_TICKS]; /* Hz or seconds, rising */
 };
 
-/* Ticks for an axis, at most `most`. On a logarithmic axis 20, 50, 100, ..., otherwise multiples of
- * 1, 2 or 5 times a power of ten. */
+/* At most `most` ticks: 20, 50, 100, ... or, if linear, multiples of 1, 2 or 5 times 10^n. */
 struct spectrogram_ticks spectrogram_ticks_hz(const struct spectrogram_axis *axis, size_t most);
 struct spectrogram_ticks spectrogram_ticks_seconds(double from, double to, size_t most);
 
 /* Writes a tick as 50, 2k or 2.5k. */
 void spectrogram_tick_hz(double hz, char text[static SPECTROGRAM_TICK_TEXT]);
 
-/* One column of a spectrogram: the transform of a window of samples, in rows.
- *
- * Powers, threads and real time are as above.
- */
+/* One column: the transform of a window of samples, in rows. Powers and threads are as above. */
 
 struct spectrogram_frame_settings {
     enum window window;

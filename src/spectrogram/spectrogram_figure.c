@@ -33,8 +33,7 @@ void spectrogram_figure_scale(struct spectrogram_figure *figure, double range)
 
 enum { LINEAR_TICKS = 12 };
 
-/* Where a frequency is on the axis. Images have pixels of equal size, so a logarithmic axis is
- * drawn as the logarithm. */
+/* A frequency's place. Images have equal pixels, so that a logarithmic axis shows the logarithm. */
 static double place_of(const struct spectrogram_axis *axis, double hz)
 {
     return axis->is_log ? log10(hz) : hz;
@@ -219,8 +218,8 @@ size_t spectrogram_text_rows(size_t count, const struct spectrogram_text_setting
     return lines_of(count, settings) * (has_halves(settings) ? 2 : 1);
 }
 
-/* The value of a cell, 0 to 1 on the scale: the largest of the columns whose middle is in the cell;
- * if there are none, the column that the cell is in. NaN after the sound's end. */
+/* The value of a cell, 0 to 1 on the scale: the largest of the columns whose middle is in it, or
+ * the column that it is in. NaN after the sound's end. */
 static double share_at(const struct page *page, size_t index, size_t cell, size_t row)
 {
     const struct spectrogram_figure *figure = page->figure;

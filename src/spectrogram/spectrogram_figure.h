@@ -19,8 +19,8 @@ struct spectrogram_figure {
 
 void spectrogram_figure_free(struct spectrogram_figure *figure);
 
-/* Ends the time axis at the last sound's end. The scale covers `range` dB below the loudest power,
- * in whole dB. For silence it is below 0 dB. */
+/* Ends the time axis with the last sound. The scale covers `range` dB below the loudest power, in
+ * whole dB; below 0 dB for silence. */
 void spectrogram_figure_scale(struct spectrogram_figure *figure, double range);
 
 /* A spectrogram in a plot of gnuplot_open: commands, and data as float32 in native byte order, in
