@@ -44,8 +44,7 @@ struct plugin_filter_settings {
     const struct plugin_info *info; /* outlives the filter */
     const struct plugin_map *map;   /* for a sound of `channels`; outlives the filter */
     const struct plugin_spec *spec; /* outlives the filter */
-    /* side chains' file or NULL; outlives the filter. Its channels are numbered after the
-     * sound's */
+    /* side chains' file or NULL; outlives the filter. Its channels follow the sound's */
     struct plugin_side_chain *side;
     uint32_t rate;
     size_t channels;

@@ -231,8 +231,7 @@ static const void *restoring_extension(const char *uri)
     return strcmp(uri, LV2_STATE__interface) == 0 ? &interface : NULL;
 }
 
-/* Restore and free a state. lilv drops the result of the plugin's restore(): `restoring` keeps
- * it. */
+/* Restore and free a state. lilv drops the plugin's status, so `restoring` keeps it. */
 static LV2_State_Status restore(struct lv2_instance *instance, LilvState *state, bool with_ports)
 {
     static const LV2_Descriptor descriptor = {.extension_data = restoring_extension};
