@@ -39,7 +39,7 @@ MUST_CHECK enum status chain_options_check(struct chain_options *options, size_t
 
 /* The tempo of a chain as text: "120", or "90,6/8" (4/4 by default). On the control thread. */
 
-/* Take the tempo `text` of the chain file at `path`; NULL: there is none. Errors: no tempo. */
+/* Take the tempo `text` of the chain file at `path`, or NULL. Errors: `text` is no tempo. */
 MUST_CHECK enum status chain_tempo_take(const char *text, const char *path,
                                         struct stage_list *list);
 

@@ -58,7 +58,7 @@ void proof_end(const struct proof_options *options, struct stage_list *stages, u
 void proof_print(const struct proof_result *result);   /* prints with note() if there is a proof */
 json_t *proof_json(const struct proof_result *result); /* NULL: there is no proof */
 
-/* Errors: above the bound; nothing compared. `consequence`: for the message, about the output. */
+/* Errors: an error above the bound; nothing compared. `consequence`: the message's last words. */
 MUST_CHECK enum status proof_judge(const struct proof_result *result, const char *consequence);
 
 /* ---- the report ---- */

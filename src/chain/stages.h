@@ -106,8 +106,8 @@ struct stage_info {
 /* Powers that a stage must know of the whole sound. */
 enum stage_needs {
     STAGE_NEEDS_NOTHING,
-    STAGE_NEEDS_INPUT,  /* the power of its input, before it runs */
-    STAGE_NEEDS_OUTPUT, /* the powers of its input and output, after it ran */
+    STAGE_NEEDS_INPUT,  /* the power of the stage's input, before it runs */
+    STAGE_NEEDS_OUTPUT, /* the powers of the stage's input and output, after it ran */
 };
 
 /* Mean squares of all samples of all channels. */

@@ -52,7 +52,7 @@ MUST_CHECK enum status camilladsp_gain(struct camilladsp *dsp, const yaml_node_t
 /* Copies a name and replaces $samplerate$ and $channels$. `name` has CAMILLADSP_NAME_MOST bytes. */
 MUST_CHECK enum status camilladsp_expand(struct camilladsp *dsp, const char *from, char *name);
 
-/* Applies a filter to the selected outputs. Errors: none of that name, not linear, controlled. */
+/* Applies a filter to the selected outputs. Errors: unknown name, not linear, controlled. */
 MUST_CHECK enum status camilladsp_filter(struct camilladsp *dsp, const yaml_node_t *filter,
                                          const char *name);
 

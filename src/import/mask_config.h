@@ -63,7 +63,7 @@ MUST_CHECK enum status mask_config_enter(struct mask_config *config, const char 
 /* The path that file= gives a name. "FILE:NAME": only in a configuration named FILE. NULL: none. */
 const char *mask_config_given(const struct mask_config *config, const char *name);
 
-/* Finds a named file and records it (files_named.h). Free the path. Errors: none, or forbidden. */
+/* Finds and records (files_named.h) a file. Free the path. Errors: no such file, or forbidden. */
 MUST_CHECK enum status mask_config_find(const struct mask_config *config, const char *name,
                                         char **path);
 

@@ -191,8 +191,8 @@ struct graphic {
     size_t shortest, count; /* numbers of taps */
     double *taps;
     double *gains; /* gains at the points */
-    double error;  /* dB, the largest */
-    double hertz;  /* frequency of the largest error */
+    double error;  /* largest error at the points, in dB */
+    double hertz;  /* frequency of that error */
 };
 
 static void graphic_free(struct graphic *graphic)
@@ -314,7 +314,7 @@ static const char *const layouts[LAYOUT_MOST + 1][LAYOUT_MOST] = {
     [8] = {"L", "R", "C", "LFE", "RL", "RR", "SL", "SR"},
 };
 
-/* The speaker that replaces one that a layout lacks. */
+/* Speakers that a layout may lack, each with the speaker that replaces it. */
 static const char *const others[][2] = {
     {"SL", "RL"}, {"SR", "RR"}, {"RL", "SL"}, {"RR", "SR"}, {"SUB", "LFE"},
 };

@@ -23,7 +23,7 @@ struct jconvolver_copy {
 
 struct jconvolver {
     struct mask_config *config;
-    bool has_size;          /* /convolver/new gave its size */
+    bool has_size;          /* /convolver/new gave the size */
     uint64_t longest;       /* taps of a response, from /convolver/new */
     size_t inputs, outputs; /* the most that responses use */
     struct jconvolver_copy *copies;
@@ -149,7 +149,7 @@ static enum status parse_folder(struct jconvolver *reading, char *rest)
 {
     const char *name;
     rest += strspn(rest, " \t");
-    if (!*rest) /* for mcfx_convolver, this is the file's folder */
+    if (!*rest) /* without a name, as for mcfx_convolver: the file's folder */
         return mask_config_enter(reading->config, ".");
     TRY(parse_name(reading, rest, &name));
     return mask_config_enter(reading->config, name);

@@ -385,7 +385,7 @@ static enum status read_listing(struct pipewire_graph *graph, const json_t *name
     return status;
 }
 
-/* Whether a key is for a channel: the one numbered after it, from 1; without a number, all. */
+/* Whether a key is for a channel: it ends with the channel's number, from 1, or has no number. */
 static bool is_for(const char *key, const char *name, size_t channel)
 {
     uint64_t number;

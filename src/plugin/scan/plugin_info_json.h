@@ -15,7 +15,7 @@
 /* A new reference, or NULL: memory. */
 json_t *plugin_info_object(const struct plugin_info *info);
 
-/* The inverse of plugin_info_object(). Errors: no description, with the reason; memory. */
+/* The inverse of plugin_info_object(). Errors: not a description, with the reason; memory. */
 MUST_CHECK enum status plugin_info_of_object(const json_t *object, struct plugin_info **info);
 
 /* The fields of a plugin that a list of plugins shows. */

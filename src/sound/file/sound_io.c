@@ -220,7 +220,7 @@ static size_t pass_on(struct open_end *end, unsigned char *bytes, size_t count)
     return part;
 }
 
-/* Read like fread() of bytes, without the chunks at the end. Without memory: end->held.failed. */
+/* Read like fread() of bytes, without the chunks at the end. No memory: sets end->held.failed. */
 static size_t open_end_read(struct open_end *end, FILE *stream, unsigned char *bytes, size_t count)
 {
     if (!end->is_sought)

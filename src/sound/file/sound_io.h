@@ -77,8 +77,8 @@ struct open_end {
 /* The bytes of the chunks, if has_chunks is set. */
 struct sound_bytes open_end_chunks(const struct open_end *end);
 
-/* Look for chunks at the end of a file whose samples begin at `from`. Fills the empty `end`;
- * returns the chunks' offset, if has_chunks. Errors are in `bytes`. No memory: none are found. */
+/* Look for chunks at the end of a file whose samples begin at `from`. Fills the empty `end` and, if
+ * has_chunks, returns their offset. Errors are in `bytes`. No memory: none are found. */
 uint64_t open_end_find(struct open_end *end, struct sound_bytes *bytes, uint64_t from);
 
 /* ---- halo's bytes in a file that libsndfile writes (sound_splice.c) ---- */

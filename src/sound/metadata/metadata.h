@@ -140,7 +140,7 @@ MUST_CHECK enum status metadata_place_marker(struct sound_metadata *metadata, ui
 MUST_CHECK enum status metadata_lose(struct sound_metadata *metadata, const char *why,
                                      const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Note a loss of an item that a reader leaves out. A file may have very many. */
+/* Note a loss of an item that a reader leaves out, up to a number: a file may have very many. */
 extern const char metadata_damaged[], metadata_unknown[], metadata_twice[], metadata_no_module[];
 MUST_CHECK enum status metadata_leave(struct sound_metadata *metadata, const char *why,
                                       const char *format, ...)
