@@ -187,8 +187,7 @@ static bool is_taken(const struct chain_copies *copies, const char *name)
     return taken;
 }
 
-/* A free name for a copy: the file's name, with a number if it is taken (hall-2.wav). NULL: memory.
- */
+/* A free name for a copy: the file's, with a number if it is taken (hall-2.wav). NULL: memory. */
 static char *free_name(const struct chain_copies *copies, const char *source)
 {
     const char *base = strrchr(source, '/') + 1, *ending = ending_of(source);
@@ -404,8 +403,7 @@ static enum status refuse_two(const char *by, size_t index)
     return STATUS_OK;
 }
 
-/* Add the files that a configuration names, and the files that these name. `owner`: path of the
- * configuration's copy. */
+/* Add the files named by a configuration, and by these. `owner`: the configuration's copy. */
 static enum status add_named(struct collecting *collect, const char *by, const char *owner,
                              struct arg_list *list)
 {

@@ -4,8 +4,7 @@
  * It copies masks, the files that their configurations named when they were loaded (files_named.h),
  * and the files of plugins' parameters. It does not copy libraries of plugins, folders, and files
  * that a configuration within invert: or combine: names: a warning lists them.
- * Threads: the control thread.
- */
+ * Threads: the control thread. */
 #ifndef HALO_CHAIN_COLLECT_H
 #define HALO_CHAIN_COLLECT_H
 
@@ -18,8 +17,7 @@
  * Copies keep the names of their files. If two files have one name, the second gets a number. Files
  * with the same content and ending may share a copy. The folder has a note that says what it is;
  * halo only replaces a folder with that note.
- * Threads: the control thread.
- */
+ * Threads: the control thread. */
 
 struct chain_copies {
     struct atomic_folder folder;

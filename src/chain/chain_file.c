@@ -342,8 +342,7 @@ static enum status choose_mask(struct stage_list *list, const struct chain_live 
     return STATUS_OK;
 }
 
-/* Settle the live settings for a command that is not live: the gain becomes a stage, and `dry` is
- * ignored. */
+/* Settle the live settings for a command that is not live: make gain a stage, ignore `dry`. */
 static enum status settle_live(const char *path, struct stage_list *list,
                                const struct chain_live *live)
 {

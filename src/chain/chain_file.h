@@ -23,8 +23,7 @@
  * before it, as with --or. `live` is for a live stream: the number of the alternative that plays
  * (from 1), whether the dry signal plays, and the gain of the output in dB. A preset (preset.h) is
  * such a file.
- * Threads: any, one at a time.
- */
+ * Threads: any, one at a time. */
 #ifndef HALO_CHAIN_FILE_H
 #define HALO_CHAIN_FILE_H
 

@@ -17,7 +17,7 @@
 static const double BPM_LEAST = 1, BPM_MOST = 1000;
 enum { BAR_MOST = 64, UNIT_MOST = 64 };
 
-/* Parse a tempo. `what` is the name in the error. */
+/* Parse a tempo. `what`: its name in messages. */
 static enum status chain_tempo_parse(const char *what, const char *text, struct plugin_tempo *tempo)
 {
     char *end;

@@ -1,5 +1,4 @@
-/* The options for the stages of a chain and for its threads and devices, the same in all commands.
- */
+/* The options for the stages, threads and devices of a chain, the same in all commands. */
 #ifndef HALO_CHAIN_OPTIONS_H
 #define HALO_CHAIN_OPTIONS_H
 
@@ -12,8 +11,7 @@ struct chain_options {
     struct stage_list stages;
     struct stage_settings settings;
     bool precision_given;
-    /* run on the CPU, in blocks that do not depend on the length of the sound */
-    bool reproducible;
+    bool reproducible; /* run on the CPU, in blocks that do not depend on the sound's length */
     struct plugin_tempo tempo; /* --tempo; bpm 0: not given, the stages' tempo is used */
     size_t threads;            /* 0: one per processor, or two in a stream */
 };
@@ -25,28 +23,23 @@ struct chain_options {
 
 void chain_options_free(struct chain_options *options);
 
-/* The options that add stages to a struct chain_options, and their parser, for a group of options.
- */
+/* The options that add stages to a struct chain_options, with their parser, as a group. */
 const struct option_row *chain_options_stages(void);
 MUST_CHECK enum status chain_options_parse_stage(void *options, const struct option_row *row,
                                                  const char *value);
 
 extern const struct option_row chain_options_rows[]; /* all options but those of stages */
 
-/* Set settings.tempo: --tempo, else the tempo of the stages' chain files. Errors (usage): chain
- * files have different tempos. */
+/* Set settings.tempo: --tempo, or that of the stages' chain files. Errors (usage): they differ. */
 MUST_CHECK enum status chain_options_settle_tempo(struct chain_options *options);
 
-/* Call after parsing: settle the tempo, check that the options for GPUs are consistent, and choose
- * the CPU if the result must be reproducible. `block`: the requested block in frames, or 0. Errors:
- * usage. */
+/* Call after parsing: settle the tempo, check the options for GPUs, choose the CPU if the result
+ * must be reproducible. `block`: the requested block in frames, or 0. Errors: usage. */
 MUST_CHECK enum status chain_options_check(struct chain_options *options, size_t block);
 
-/* The tempo of a chain as text: "120", or with a time signature "90,6/8" (4/4 by default).
- * Threads: the control thread. */
+/* The tempo of a chain as text: "120", or "90,6/8" (4/4 by default). On the control thread. */
 
-/* Take the tempo from the text in the chain file at `path`; NULL: the file has none. Errors: the
- * text is no tempo. */
+/* Take the tempo `text` of the chain file at `path`, or NULL. Errors: `text` is no tempo. */
 MUST_CHECK enum status chain_tempo_take(const char *text, const char *path,
                                         struct stage_list *list);
 

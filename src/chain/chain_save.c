@@ -24,7 +24,7 @@
 
 struct state_args {
     struct arg_list list;
-    char folder[PATH_MAX]; /* of the chain */
+    char folder[PATH_MAX]; /* folder of the chain */
 };
 
 static enum status add_read(void *context, const char *link, const char *target)
@@ -81,7 +81,7 @@ static void print_comment(const struct stage *stage, size_t number, FILE *stream
 
 struct printer {
     FILE *stream;
-    char folder[PATH_MAX];       /* of the chain */
+    char folder[PATH_MAX];       /* folder of the chain */
     bool names_whole_paths;      /* print absolute paths; false: paths relative to the folder */
     struct chain_copies *copies; /* name these copies; NULL: name the files themselves */
 };

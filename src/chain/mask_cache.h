@@ -3,8 +3,7 @@
  * allowed, the least recently used are freed first. If two threads want the same new mask at once,
  * one makes it and the other waits.
  *
- * Threads: any.
- */
+ * Threads: any. */
 #ifndef HALO_MASK_CACHE_H
 #define HALO_MASK_CACHE_H
 
@@ -19,8 +18,7 @@ MUST_CHECK enum status mask_cache_create(size_t bytes, struct mask_cache **cache
 /* No job may use a mask of the cache. NULL is allowed. */
 void mask_cache_destroy(struct mask_cache *cache);
 
-/* Get the mask of `key`; make() makes it if the cache lacks it. mask_destroy() gives it back.
- * Errors: those of make(), memory. */
+/* Get the mask of `key`, or make() it. mask_destroy() gives it back. Errors: memory, make()'s. */
 MUST_CHECK enum status mask_cache_take(struct mask_cache *cache, const char *key,
                                        enum status (*make)(void *context, struct mask **mask),
                                        void *context, struct mask **mask);

@@ -681,8 +681,6 @@ enum status mask_options_apply(const struct mask_options *options,
     return options->map_pairs.count > 0 ? mask_map_pass(format, mask) : STATUS_OK;
 }
 
-/* ---- specs ---- */
-
 enum status mask_spec_load(char **spec, struct mask_options *options, struct mask **mask)
 {
     const struct mask_load_options *load = &options->load;

@@ -45,8 +45,7 @@
  * A LENGTH is in frames of the mask (480) or a time (10ms, 0.01s), rounded to whole frames. All
  * channels are scaled by the same factor; silence stays silence. An option that would have no
  * effect on a mask is refused. So is an option given twice, except file=.
- * Threads: any. Not real-time.
- */
+ * Threads: any. Not real-time. */
 #ifndef HALO_MASK_OPTIONS_H
 #define HALO_MASK_OPTIONS_H
 
@@ -87,8 +86,7 @@ struct mask_options {
     bool minimum_phase;
     enum mask_order order;
     enum mask_map map;
-    /* map=IN:TAP,...; replaces `order` and `map` if count > 0 */
-    struct mask_map_pairs map_pairs;
+    struct mask_map_pairs map_pairs; /* map=IN:TAP,...; replaces `order` and `map` if count > 0 */
     enum mask_normalize normalize;
     bool invert;
     enum mask_output_level level;
@@ -97,25 +95,22 @@ struct mask_options {
     const char *files[MASK_OPTIONS_FILES_MOST];
 };
 
-/* The words of trust-config=, yes and no, for option rows that set
- * mask_load_options.distrusts_configs. */
+/* The words of trust-config=, for option rows that set mask_load_options.distrusts_configs. */
 extern const char *const mask_options_trust[];
 
 /* The keys of all options: "gain=", "invert", ... */
 extern const struct option_row mask_options_rows[];
 
-/* Parse one option, "trim=10ms". Errors (usage): an invalid value; an option that was given before;
- * an unknown option. The message about an unknown option lists all, with `others`, the options of
- * the kind of mask (or NULL). */
+/* Parse one option, "trim=10ms". Errors (usage): an invalid value; an option given before; an
+ * unknown one, whose message lists all and `others`, the options of the kind of mask (or NULL). */
 MUST_CHECK enum status mask_options_parse(const char *word, const char *others,
                                           struct mask_options *options);
 
 /* Parse the option "gain=-6"; *db is in decibels. Errors: those of mask_options_parse(). */
 MUST_CHECK enum status mask_options_parse_gain(const char *word, double *db);
 
-/* Apply the options for a sound of `format`. With map= or order= the mask then has its own paths.
- * Errors: a length exceeds the mask, no such channel, channel counts do not fit, order= has no
- * effect, memory. */
+/* Apply the options for a sound of `format`. map= and order= give the mask its own paths. Errors: a
+ * length exceeds the mask, no such channel, counts do not fit, order= has no effect, memory. */
 MUST_CHECK enum status mask_options_apply(const struct mask_options *options,
                                           const struct stream_format *format, enum mask_align align,
                                           struct mask *mask);
@@ -129,18 +124,15 @@ MUST_CHECK enum status mask_spec_load(char **spec, struct mask_options *options,
 /* Add a word of map=. Errors (usage): the word has another form, too many words. */
 MUST_CHECK enum status mask_map_add(struct mask_map_pairs *map, const char *word);
 
-/* Guess the format of a sound for a mask that is inspected without one: the fewest channels that
- * have all names in the map. */
+/* Guess a sound's format to inspect a mask: the fewest channels that have all names in the map. */
 void mask_map_guess_sound(const struct mask_map_pairs *map, struct stream_format *sound);
 
-/* Give the mask the paths of the map, for a sound of `format`. Channels that the map does not name
- * get none. Errors: a name or number that the sound or the mask lacks, a channel of the sound
- * twice, memory. */
+/* Give the mask the paths of the map, for a sound of `format`; channels not named get none. Errors:
+ * a channel that the sound or the mask lacks, a channel of the sound twice, memory. */
 MUST_CHECK enum status mask_map_route(const struct mask_map_pairs *map,
                                       const struct stream_format *format, struct mask *mask);
 
-/* Add paths that pass channels which the map does not name unchanged. Call after the mask is
- * scaled. Errors: memory. */
+/* Let channels outside the map pass unchanged, after the mask is scaled. Errors: memory. */
 MUST_CHECK enum status mask_map_pass(const struct stream_format *format, struct mask *mask);
 
 #endif

@@ -205,8 +205,7 @@ void report_clipping(const char *output, uint64_t clipped)
                 plural_s(clipped));
 }
 
-/* The largest gain without clipping, in tenths of a dB. Dither needs two steps of room below full
- * scale. */
+/* The largest gain without clipping, in tenths of a dB. Dither needs two steps below full scale. */
 static double gain_without_clipping(const struct report *report)
 {
     unsigned bits = sound_format_bits(report->sound_format);

@@ -21,8 +21,7 @@
  *
  * For several stages, the report has the least share and the largest errors. For several chains,
  * one after the other, it has the sum of the frames compared.
- * Threads: the control thread.
- */
+ * Threads: the control thread. */
 
 struct proof_options {
     bool wanted;
@@ -39,17 +38,15 @@ struct proof_options {
 struct proof_result {
     bool is_there; /* a proof was requested */
     struct proof proof;
-    /* stage with the largest error relative to the bound: "--mask hall.wav" */
-    char worst[256];
+    char worst[256]; /* stage with the largest error relative to the bound: "--mask hall.wav" */
     double worst_seconds; /* position of that error in the sound, in seconds */
     uint64_t frames;      /* frames of the sound, summed over all chains */
     uint32_t rate;
     double bound_db;
 };
 
-/* Prepare a proof for loaded stages, before their filters are created. frames: length of the
- * output; 0 or less: unknown. Does nothing unless options->wanted. Errors (usage): no stage can be
- * proven. */
+/* Prepare a proof for loaded stages without filters. frames: length of the output; 0 or less:
+ * unknown. Does nothing unless options->wanted. Errors (usage): no stage can be proven. */
 MUST_CHECK enum status proof_begin(const struct proof_options *options, struct stage_list *stages,
                                    int64_t frames);
 
@@ -61,8 +58,7 @@ void proof_end(const struct proof_options *options, struct stage_list *stages, u
 void proof_print(const struct proof_result *result);   /* prints with note() if there is a proof */
 json_t *proof_json(const struct proof_result *result); /* NULL: there is no proof */
 
-/* Errors: the error is above the bound, or nothing was compared. `consequence`: text about the
- * output for the message. */
+/* Errors: an error above the bound; nothing compared. `consequence`: the message's last words. */
 MUST_CHECK enum status proof_judge(const struct proof_result *result, const char *consequence);
 
 /* ---- the report ---- */

@@ -14,9 +14,8 @@ static bool is_file(const char *text, size_t length)
     return is_there;
 }
 
-/* The length of the first word. It ends at the first comma before which the text names an existing
- * file, perhaps after a kind ("inverse:a, b.cal"). If there is no such comma, it ends at the first.
- */
+/* The length of the first word, up to the first comma before which the text names an existing file,
+ * perhaps after a kind ("inverse:a, b.cal"). Without such a comma, up to the first. */
 static size_t name_length(const char *text)
 {
     size_t shortest = strcspn(text, ","), length = shortest, kind = strcspn(text, ":,");

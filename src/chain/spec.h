@@ -3,8 +3,7 @@
 #ifndef HALO_SPEC_H
 #define HALO_SPEC_H
 
-/* Split a spec into its words, NULL-terminated, in one allocation that the caller frees. NULL:
- * memory. */
+/* Split a spec into words, NULL-terminated, in one block for the caller to free. NULL: memory. */
 char **spec_split(const char *text);
 
 #endif

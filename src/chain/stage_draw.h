@@ -5,8 +5,7 @@
  * A range A..B becomes A + u (B - A), rounded to three decimals. If noise has no start=, it gets
  * 100 u percent, rounded to nine decimals. u is the upper 53 bits of the first output of
  * SplitMix64, as a fraction. Its state is the 64-bit FNV-1a sum of the text "SEED\nID\nSTAGE\nKEY".
- * Stages are numbered from 1, and KEY is gain, snr or start.
- */
+ * Stages are numbered from 1, and KEY is gain, snr or start. */
 #ifndef HALO_STAGE_DRAW_H
 #define HALO_STAGE_DRAW_H
 
@@ -23,12 +22,10 @@ struct stage_draw {
     bool is_share;   /* the value is a share, drawn unless the spec gives it */
 };
 
-/* Draw all values in the specs of stages, before these are loaded. Errors (usage): an invalid
- * range; memory. */
+/* Draw all values in specs, before stages are loaded. Errors (usage): an invalid range; memory. */
 MUST_CHECK enum status stage_list_draw(struct stage_list *list, uint64_t seed, const char *id);
 
-/* The stages with drawn values, as in a job of halo batch: [{"mask": "room.wav,gain=-3.142"}].
- * NULL: memory. */
+/* The drawn stages as in a job of halo batch: [{"mask": "room.wav,gain=-3.142"}]. NULL: memory. */
 json_t *stage_list_texts(const struct stage_list *list);
 
 /* stage_list_texts(), but NULL if nothing was drawn. */

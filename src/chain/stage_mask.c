@@ -136,8 +136,7 @@ enum status stage_mask_file(const char *text, char **file)
 
 /* ---- the stage: its data is the mask ---- */
 
-/* The key of a mask in the cache: all that the mask depends on. The caller frees it. NULL: memory.
- */
+/* A mask's key in the cache: all that the mask depends on. The caller frees it. NULL: memory. */
 static char *cache_key(const struct stage *stage, char *const *spec,
                        const struct stream_format *format)
 {

@@ -1,5 +1,4 @@
-/* The stage that convolves with a mask, which can be switched live. Also reads masks from such
- * specs without a stage. */
+/* A stage that convolves with a mask, switched live. Reads masks of specs also without a stage. */
 #ifndef HALO_STAGE_MASK_H
 #define HALO_STAGE_MASK_H
 

@@ -10,8 +10,7 @@
  * A live stage that misses its block is bypassed until it is in time again. A stage that fails is
  * left out for good. Changes are ramps over the time given, or AUTOMATION_SMOOTH seconds. At rest,
  * the output with a mix of 1 is exactly the stage's, and with 0 exactly its input. Threads: while
- * the step runs, one control thread or the step itself may call stage_mix_set.
- */
+ * the step runs, one control thread or the step itself may call stage_mix_set. */
 #ifndef HALO_STAGE_MIX_H
 #define HALO_STAGE_MIX_H
 
@@ -20,8 +19,7 @@
 #include "sound/automation.h"
 #include "sound/filter.h"
 
-/* Controls of a stage. MIX, WET and BYPASS belong to its mix, which has either MIX or WET. OWN is a
- * control of the stage itself. */
+/* Controls of a stage. Its mix has MIX or WET, and BYPASS. OWN is a control of the stage itself. */
 enum stage_control_kind {
     STAGE_CONTROL_MIX,
     STAGE_CONTROL_WET,
@@ -56,8 +54,7 @@ MUST_CHECK enum status stage_mix_parse(enum stage_control_kind kind, const char 
 MUST_CHECK enum status stage_mix_take(struct stage_mix_spec *spec, struct automation_time time,
                                       const char *word);
 
-/* Parse the options of the mix into `spec`, and remove them from `words`. Errors: those of
- * stage_mix_take(). */
+/* Move the options of the mix from `words` into `spec`. Errors: those of stage_mix_take(). */
 MUST_CHECK enum status stage_mix_take_all(struct stage_mix_spec *spec, struct automation_time time,
                                           char **words);
 
@@ -78,8 +75,7 @@ struct stage_mix_settings {
     bool live;       /* leave out a stage that fails, and set `notice` */
 };
 
-/* Make a filter around `stage`, which it owns, also on failure; _in_double: in double precision.
- * Errors: memory. */
+/* Make a filter around `stage`; owns it, even on failure. _in_double: doubles. Errors: memory. */
 MUST_CHECK enum status stage_mix_create(struct filter *stage,
                                         const struct stage_mix_settings *settings,
                                         struct filter **filter);
@@ -97,9 +93,8 @@ struct stage_mix_gains stage_mix_gains_now(const struct filter *filter); /* real
 void stage_mix_leave_out(struct filter *filter);
 bool stage_mix_is_left_out(const struct filter *filter);
 
-/* Real-time. stage_mix_is_absent: whether the last block missed its deadline.
- * stage_mix_make_absent, for replays: from the next block on, treat the stage's output as silence,
- * as when live. */
+/* Real-time. _is_absent: whether the last block missed its deadline. _make_absent, for replays:
+ * from the next block on, the stage's output counts as silence, as if it were late. */
 bool stage_mix_is_absent(const struct filter *filter);
 void stage_mix_make_absent(struct filter *filter, bool absent);
 

@@ -3,8 +3,7 @@
  *
  * The noise begins at start= and is repeated or cut to the length of the sound. Both powers are
  * mean squares of all samples of all channels: of the noise that is heard, and of the whole sound.
- * So the ratio in the output is exactly snr=.
- */
+ * So the ratio in the output is exactly snr=. */
 #include "base/decimal.h"
 #include "base/files_read.h"
 #include "base/options.h"

@@ -1,5 +1,4 @@
-/* Finds the paths in the words of a stage's spec, and replaces them. Threads: any. Not real-time.
- */
+/* Finds and replaces the paths in the words of a stage's spec. Threads: any. Not real-time. */
 #ifndef HALO_STAGE_PATHS_H
 #define HALO_STAGE_PATHS_H
 

@@ -204,8 +204,7 @@ static void stage_plugin_keep_latency(struct stage *stage)
              plugin->info->id, (unsigned long long)stage->latency.most);
 }
 
-/* Find the path of a side chain. A file whose name looks like a list of channels needs its folder
- * before it. */
+/* Find the path of a side chain. A file with a name like a list of channels needs its folder. */
 static bool side_path_in(const char *word, struct stage_path *path)
 {
     if (plugin_side_chain_is_list(word + strlen(SIDE)) ||

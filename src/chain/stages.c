@@ -379,8 +379,7 @@ static struct stage_control mix_control(const struct stage *stage, enum stage_co
                                   .value = stage_mix_value(stage->mixed, kind)};
 }
 
-/* Get control *index of a stage. False: the stage has fewer controls, and *index is reduced by
- * their number. */
+/* Get control *index of a stage. False: there are fewer; their number is subtracted from *index. */
 static bool control_of(const struct stage *stage, size_t *index, struct stage_control *control)
 {
     const struct plugin_info *info =

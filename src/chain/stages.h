@@ -7,8 +7,7 @@
  *
  * A kind of stage is a struct stage_ops in a file of its own, stage_NAME.c, and a row of the table
  * in stages.c. No other file depends on the kind of a stage.
- * Threads: the control thread, unless a function says otherwise.
- */
+ * Threads: the control thread, unless a function says otherwise. */
 #ifndef HALO_STAGES_H
 #define HALO_STAGES_H
 
@@ -77,25 +76,21 @@ struct stage {
     uint32_t rate;
     bool automated; /* the spec has at= */
     struct stage_mix_spec mix;
-    /* each alternative mask has a mix of its own, applied within the mask */
-    bool has_mixes;
-    double gain_of_level;          /* factor for the output of a mask with level= */
+    bool has_mixes;       /* each alternative mask has a mix of its own, applied within the mask */
+    double gain_of_level; /* factor for the output of a mask with level= */
     struct plugin_latency latency; /* measured in an earlier run */
     uint64_t before;               /* frames of latency of the stages before */
     uint64_t tail_before;          /* frames of tail of the stages before */
     bool tail_unknown;             /* the tail before may be longer */
-    /* factor by which the output was scaled after the run; 0: none */
-    double level;
-    /* NULL until created; owned by the chain or by `widened` or `mixed` */
-    struct filter *filter;
+    double level;          /* factor by which the output was scaled after the run; 0: none */
+    struct filter *filter; /* NULL until created; owned by the chain or by `widened` or `mixed` */
     bool is_proven;
     struct proof proof;     /* valid if is_proven (report.h) */
     struct filter *widened; /* precision adapter around `filter`, or NULL */
     struct filter *mixed;   /* mix filter around `filter` or `widened`, or NULL */
 };
 
-/* A description of a loaded stage. backend, algorithm and gpu_failures are only set if its filter
- * exists. */
+/* A description of a loaded stage. backend, algorithm, gpu_failures: only if its filter exists. */
 struct stage_info {
     const char *id;   /* id of its plugin; NULL: none */
     const char *name; /* NULL: none */
@@ -111,8 +106,8 @@ struct stage_info {
 /* Powers that a stage must know of the whole sound. */
 enum stage_needs {
     STAGE_NEEDS_NOTHING,
-    STAGE_NEEDS_INPUT,  /* the power of its input, before it runs */
-    STAGE_NEEDS_OUTPUT, /* the powers of its input and output, after it ran */
+    STAGE_NEEDS_INPUT,  /* the power of the stage's input, before it runs */
+    STAGE_NEEDS_OUTPUT, /* the powers of the stage's input and output, after it ran */
 };
 
 /* Mean squares of all samples of all channels. */
@@ -137,32 +132,26 @@ static inline bool stage_power_is_exact(double power)
 /* Calls of a stage that must know the power of the whole sound. It runs in a pass of its own. */
 struct stage_pass_ops {
     enum stage_needs (*needs)(const struct stage *stage);
-    /* STAGE_NEEDS_INPUT: take the power, before the first step. Errors: the sound is silent, a
-     * file. */
+    /* STAGE_NEEDS_INPUT: take the power, before the first step. Errors: silence, a file. */
     enum status (*settle)(struct stage *stage, const struct stage_power *power);
-    /* STAGE_NEEDS_OUTPUT: compute the factor by which the output is scaled. Errors: the output is
-     * silent. */
+    /* STAGE_NEEDS_OUTPUT: compute the factor for the output. Errors: the output is silent. */
     enum status (*level)(const struct stage *stage, const struct stage_power *power,
                          double *factor);
 };
 
-/* Calls for the files that a spec names and for a stage's state. save and links are NULL for kinds
- * without a state. */
+/* Calls for files that a spec names and for a stage's state. No state: save and links are NULL. */
 struct stage_file_ops {
-    /* Find the first path in a word of the spec (NULL-terminated), at or after byte `from`. False:
-     * there is none (stage_paths.h). */
+    /* Find the first path in a word of the spec from byte `from` on. False: none. */
     bool (*path_in)(char *const *spec, size_t word, size_t from, struct stage_path *path);
     /* Save the state in a new folder; the option @state=FOLDER loads it. */
     enum status (*save)(struct filter *filter, const char *folder);
-    /* Call `found` for each file that a saved state links to and that no option @reads=FILE of the
-     * spec names. */
+    /* Call `found` for each file that a saved state links to and that no @reads= names. */
     enum status (*links)(const struct stage *stage, const char *folder,
                          enum status (*found)(void *context, const char *link, const char *target),
                          void *context);
 };
 
-/* Live controls of a stage, except @mix, @wet and @bypass: the control inputs among ports(). Values
- * are by index of the port. */
+/* A stage's own live controls: the control inputs among ports(). Values: by index of the port. */
 struct stage_control_ops {
     const struct plugin_info *(*ports)(const struct stage *stage);
     float (*value)(const struct filter *filter, size_t port);
@@ -184,14 +173,12 @@ struct stage_ops {
     const struct stage_draw *draws; /* values that may be drawn (stage_draw.h); NULL: none */
 
     bool has_choices; /* live, --or adds alternatives: stage_mask.h */
-    /* in a stream the stage is bypassed when late, and left out when it fails */
-    bool may_fail;
-    size_t grain;            /* frames; any block is a multiple; 0: no restriction */
+    bool may_fail;    /* in a stream the stage is bypassed when late, and left out when it fails */
+    size_t grain;     /* frames; any block is a multiple; 0: no restriction */
     bool one_at_a_time;      /* only one job with such a stage runs at a time in the process */
     const char *no_boundary; /* why --edge cannot be used with it; NULL: it can */
 
-    /* The stage will soon be loaded for a sound of `format`: start slow preparations in parallel.
-     * NULL: there are none. */
+    /* The stage will be loaded for `format`: start slow preparations in parallel. NULL: none. */
     void (*expect)(const char *text, const struct stage_settings *settings,
                    const struct stream_format *format);
     /* Load a spec, NULL-terminated, for a sound of `format`. Sets stage->data, and stage->outputs
@@ -215,11 +202,9 @@ struct stage_ops {
     /* After the last step of a file: check that the stage processed all of it. NULL: it always
      * does. Errors: the stage ended before. */
     enum status (*confirm)(struct filter *filter);
-    /* After the last step: get the result of the proof, if the settings ask for one. NULL: the kind
-     * cannot be proven. */
+    /* After the last step: get the result of a proof that was asked for. NULL: cannot be proven. */
     void (*prove)(struct filter *filter, struct proof *proof);
-    /* Store the true latency in stage->latency. The run is repeated, as that was higher than the
-     * filter's. NULL: this cannot happen. */
+    /* Store the true latency, higher than the filter's, for the next run. NULL: cannot happen. */
     void (*keep_latency)(struct stage *stage);
 
     const struct stage_pass_ops *passes;      /* NULL: the kind needs no power of the sound */
@@ -328,8 +313,7 @@ void stage_list_keep_latencies(struct stage_list *list);
  * value set before the block counts. A mix changes by a ramp. A plugin's port changes at once, or
  * as the plugin smooths it. Threads: one control thread, while the step runs. The step itself may
  * call real-time functions before its block, so that the frame of a change is known. Nothing here
- * waits or allocates.
- */
+ * waits or allocates. */
 
 struct stage_control {
     enum stage_control_kind kind;
@@ -340,8 +324,7 @@ struct stage_control {
     float value; /* value that was set last */
 };
 
-/* Get control number `index` of all stages, in order. False: past the last. The chain of the list
- * exists. */
+/* Get control `index` of all stages, in order. False: past the last. The chain must exist. */
 bool stage_controls_at(const struct stage_list *list, size_t index, struct stage_control *control);
 
 /* Find a control by stage and name: its symbol, or a name by which plugin_spec_port finds a port.

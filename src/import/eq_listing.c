@@ -19,8 +19,7 @@ static size_t digits_at(const char *text)
     return strspn(text, "0123456789");
 }
 
-/* Length of a no-break, narrow no-break or thin space at the start of the text; 0: there is none.
- */
+/* Length of a no-break, narrow no-break or thin space at the start of the text; 0: none. */
 static size_t wide_blank(const char *text, bool after_ascii)
 {
     static const char *const blanks[] = {"\xC2\xA0", "\xE2\x80\xAF", "\xE2\x80\x89"};
@@ -57,8 +56,7 @@ bool eq_number_take(char **rest, const char *word)
     return true;
 }
 
-/* Whether the text before `end` ends with the word or unit in exactly this spelling, apart from
- * blanks. */
+/* Whether the text before `end` ends with `word` in exactly this spelling, apart from blanks. */
 static bool is_exact(const char *end, const char *word)
 {
     for (size_t left = strlen(word); left > 0;) {
@@ -83,8 +81,7 @@ static void skip_unit(char **rest, const char *unit)
         *rest = at;
 }
 
-/* Copies the characters of a number and returns the text after them. NULL: there are none, or too
- * many. */
+/* Copies a number's characters; returns the text after them. NULL: there are none or too many. */
 static char *number_at(char *rest, char number[EQ_NUMBER_MOST + 1])
 {
     rest += strspn(rest, " \t");
@@ -152,10 +149,9 @@ static double hertz_elsewhere(const char *number)
     return is_in_thousands ? round(value * 1000) : value;
 }
 
-/* Reads a frequency in Hz. As in Equalizer APO, a separator before exactly three last digits counts
- * as one between thousands, unless the digits before it are 0 or more than three. `grouped` gets
- * the number as it is written if there is such a separator, or if Equalizer APO reads another
- * frequency. Otherwise it is "". */
+/* Reads a frequency in Hz. As in Equalizer APO, a separator before exactly three last digits is one
+ * between thousands, unless the digits before it are 0 or more than three. `grouped`: the number as
+ * written if there is such a separator or Equalizer APO reads another frequency, else "". */
 static bool read_hertz(char **rest, double *value, char grouped[EQ_NUMBER_MOST + 1])
 {
     char number[EQ_NUMBER_MOST + 1];
@@ -255,10 +251,7 @@ static bool is_blank(char c)
     return c == '\0' || c == ' ' || c == '\t';
 }
 
-/* ---- width ---- */
-
-/* The frequency of the middle of a shelf's slope, computed from its start, as in Behringer's
- * DCX2496 and Equalizer APO. */
+/* The middle frequency of a shelf's slope, from its start (Behringer DCX2496, Equalizer APO). */
 static double shelf_middle(const struct eq_kind *kind, const struct eq_values *values, double slope)
 {
     double factor = pow(10, fabs(values->gain) / 80 / slope);
@@ -309,9 +302,8 @@ static bool take(struct eq_filter *filter, char **text, const char *word)
     return is_there;
 }
 
-/* The length of a kind's name at the start of the text; 0: it is another kind. REW writes blanks in
- * names ("LP Q", "All pass"). A number after such a Q is the value of Q. A slope may follow a
- * shelf's name (LS 6dB, LS6dB). */
+/* The length of a kind's name at the start of the text; 0: none. REW writes blanks in names ("LP
+ * Q"); a number after the Q is its value. A slope may follow a shelf's name (LS 6dB, LS6dB). */
 static size_t kind_at(const struct eq_kind *kind, const char *text)
 {
     const char *at = text;
@@ -359,9 +351,8 @@ static bool parse_width(char **text, const char *unit, enum width width, struct 
     return ok;
 }
 
-/* Equalizer APO looks for each key by itself, in any order. A slope has precedence over a
- * bandwidth, a bandwidth over Q. If a key is repeated, the first one counts. Shelves have no
- * bandwidth. */
+/* Equalizer APO looks for each key by itself, in any order. Slope goes before bandwidth, bandwidth
+ * before Q. If a key is repeated, the first counts. Shelves have no bandwidth. */
 static void keep_width(const struct eq_kind *kind, struct eq_values *values,
                        const struct eq_values *read, enum width by)
 {
@@ -400,8 +391,7 @@ static bool parse_bandwidth(char **text, struct eq_values *values, struct eq_fil
     return parse_width(text, NULL, WIDTH_SIXTIETHS, values);
 }
 
-/* Reads a word and its value. False: no number follows the word. *is_known: whether the word is
- * known. */
+/* Reads a word and its value. False: no number follows. *is_known: whether the word is known. */
 static bool parse_value(char **text, const struct eq_kind *kind, struct eq_values *values,
                         struct eq_filter *filter, bool *is_known)
 {
@@ -539,8 +529,7 @@ static enum status make_biquad(const struct mask_config *config, char *text, dou
     return STATUS_OK;
 }
 
-/* Whether exactly one blank is before each coefficient. Equalizer APO reads no further than that.
- */
+/* Whether just one blank is before each coefficient, since Equalizer APO reads no further. */
 static bool is_spaced_as_its_own(const char *text)
 {
     for (; *text; text += strcspn(text, " \t")) {

@@ -5,8 +5,7 @@
  *   Filter 3: ON PA Fc 36.8Hz ( 40 -7 ) Gain -15.5dB BW/60 10.0
  *
  * Numbers, defaults and the corner frequencies of LS and HS are Equalizer APO's. halo also reads
- * filters that only REW has, or whose spelling differs. Equalizer APO ignores these.
- */
+ * filters that only REW has, or whose spelling differs. Equalizer APO ignores these. */
 #ifndef HALO_EQ_LISTING_H
 #define HALO_EQ_LISTING_H
 
@@ -20,18 +19,15 @@ struct eq_filter {
     double *coefficients;         /* numerator, then denominator; owned */
     /* the frequency as it is written, if it should be noted (eq_filter_note_grouped); else "" */
     char grouped[EQ_NUMBER_MOST + 1];
-    /* a word that Equalizer APO does not know, or that it expects here; NULL: none */
-    const char *foreign;
+    const char *foreign; /* word unknown to Equalizer APO, or which it expects here; NULL: none */
 };
 
-/* Parses the text after the colon, in place. Errors: not such a filter, memory. After an error
- * there is nothing to free. */
+/* Parses the text after the colon, in place. Errors (nothing to free): no such filter, memory. */
 MUST_CHECK enum status eq_listing_filter(const struct mask_config *config, char *text, double rate,
                                          struct eq_filter *filter);
 void eq_filter_free(struct eq_filter *filter);
 
-/* Applies the filter, if it is on, to each output that is selected. Errors:
- * mask_matrix_recursive_where. */
+/* Applies a filter that is on to selected outputs. Errors: those of mask_matrix_recursive_where. */
 MUST_CHECK enum status eq_filter_apply(const struct eq_filter *filter, struct mask_matrix *matrix,
                                        const bool *is_selected);
 
@@ -42,13 +38,11 @@ void eq_filter_note_grouped(const struct eq_filter *filter, const struct mask_co
 
 /* ---- numbers, as programs of all countries write them: -6.5 dB, -6,5 dB ---- */
 
-/* Replaces no-break and thin spaces, of UTF-8 or Latin-1, by blanks, in place. Removes those
- * between thousands. */
+/* Replaces no-break and thin spaces (UTF-8, Latin-1) by blanks; removes those between thousands. */
 void eq_number_plain_blanks(char *text);
 
-/* Reads the number at the start of *rest, after blanks, with or without its unit (NULL: no unit).
- * *rest advances past both. The decimal mark is a point or a comma. False: not a number, and *rest
- * stays. */
+/* Reads the number at the start of *rest, after blanks, with or without `unit` (or NULL), and
+ * advances *rest past it. The decimal mark is a point or a comma. False: no number; *rest stays. */
 bool eq_number_read(char **rest, const char *unit, double *value);
 
 /* Whether *rest begins with the word, in any case, after blanks. If so, *rest advances past it. */

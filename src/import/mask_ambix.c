@@ -1,10 +1,7 @@
 /* Configurations of the decoders ambix_binaural and ambix_decoder: a matrix from ambisonic channels
  * (ACN, SN3D) to loudspeakers. With #HRTF lines also the responses from the loudspeakers to two
- * ears.
- *
- * Settings hold for the matrices after them. Unknown settings are refused; the plugins use the
- * default for them.
- */
+ * ears. Settings hold for the matrices after them. Unknown settings are refused; the plugins use
+ * the default for them. */
 #include "base/plural.h"
 #include "import/mask_config.h"
 #include "import/mask_matrix.h"
@@ -90,8 +87,7 @@ static double scale_of(const struct ambix *reading, struct harmonic h)
     return reading->scale == SCALE_N3D ? sqrt(2 * h.degree + 1) : 1;
 }
 
-/* The sign of a harmonic in a mirror image (M. Chapman, "Symmetries of Spherical Harmonics", 2009).
- */
+/* A harmonic's sign in a mirror image (M. Chapman, "Symmetries of Spherical Harmonics", 2009). */
 static int sign_of(const struct ambix *reading, struct harmonic h)
 {
     bool odd = h.order % 2 != 0, sine = h.order < 0;

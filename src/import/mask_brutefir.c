@@ -95,8 +95,7 @@ static enum status read_string(struct tokens *tokens)
     return STATUS_OK;
 }
 
-/* Skips blanks and comments. Returns the next character, even if the text has a terminator in its
- * place. */
+/* Skips blanks and comments. Returns the next character, even one replaced by a terminator. */
 static char skip_blanks(struct tokens *tokens)
 {
     for (;; tokens->at++) {
@@ -248,8 +247,7 @@ static enum status load_coeff(struct brutefir *brutefir, const struct brutefir_c
     return STATUS_OK;
 }
 
-/* The taps that a filter uses. BruteFIR limits a filter to its length, which includes a delay in
- * blocks. */
+/* The taps that a filter uses. BruteFIR limits them to its length, with the delay in blocks. */
 static size_t taps_of(const struct brutefir *brutefir, const struct brutefir_filter *filter,
                       const struct brutefir_coeff *coeff, size_t taps)
 {
@@ -316,8 +314,7 @@ static bool names(const struct brutefir_links *links, const struct brutefir_filt
     return false;
 }
 
-/* Adds the filters that feed this one. A link may be stated at either end or at both. It counts
- * once. */
+/* Adds the filters that feed this one. A link stated at one end or at both counts once. */
 static enum status add_filters(struct brutefir *brutefir, struct brutefir_filter *filter,
                                size_t depth)
 {
@@ -552,8 +549,7 @@ static enum status parse_values(struct tokens *tokens, struct channel_block *blo
     }
 }
 
-/* Parses OPEN[/USED, USED, ...]: the number of the device's channels, and which of them are used.
- */
+/* Parses OPEN[/USED, USED, ...]: the number of the device's channels, and those that are used. */
 static enum status parse_used(struct tokens *tokens, struct channel_block *block)
 {
     uint64_t open = 0, value = 0;
@@ -579,8 +575,7 @@ static enum status parse_used(struct tokens *tokens, struct channel_block *block
     return STATUS_OK;
 }
 
-/* The place of the channel that is listed at `at`, among the used channels in the device's order.
- */
+/* The place of the channel listed at `at` among the used channels, in the device's order. */
 static size_t place_of(const struct channel_block *block, size_t at)
 {
     size_t place = 0;
@@ -761,7 +756,7 @@ static enum status parse_blocks(struct brutefir *brutefir)
     return STATUS_OK;
 }
 
-/* Whether a line begins a block, as coeff "name" { or filter 3 { do. */
+/* Whether any line begins a block of BruteFIR, such as `coeff "name" {` or `filter 3 {`. */
 static bool is_brutefir(const struct mask_config *config)
 {
     static const char *const fields[] = {"coeff", "filter", "input", "output"};

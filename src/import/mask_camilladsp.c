@@ -1,8 +1,6 @@
 /* Configurations of CamillaDSP, versions 0.6 to 4: the pipeline of filters, mixers and processors.
- *
  * All steps are supported that are linear and do not follow a control. Other steps are refused,
- * unless they are bypassed or unused.
- */
+ * unless they are bypassed or unused. */
 #include "import/mask_camilladsp.h"
 
 #include "base/plural.h"
@@ -209,8 +207,7 @@ enum status camilladsp_expand(struct camilladsp *dsp, const char *from, char *na
  *
  * Before anything is read, the merged pairs are copied into the mapping, unless it has their keys.
  * In a list, the first one counts. Each copied key is a node of its own, since whether a key is
- * known depends on the mapping.
- */
+ * known depends on the mapping. */
 
 enum {
     WORK_MOST = 1 << 20, /* keys compared */

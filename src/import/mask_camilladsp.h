@@ -45,21 +45,18 @@ MUST_CHECK enum status camilladsp_required(struct camilladsp *dsp, const yaml_no
 MUST_CHECK enum status camilladsp_numbers(struct camilladsp *dsp, const yaml_node_t *mapping,
                                           const char *key, struct mask_values *values);
 
-/* The factor that the keys gain, scale, inverted and mute make, in a gain filter or a mixer's
- * source. */
+/* The factor by the keys gain, scale, inverted and mute of a gain filter or a mixer's source. */
 MUST_CHECK enum status camilladsp_gain(struct camilladsp *dsp, const yaml_node_t *mapping,
                                        double *factor);
 
 /* Copies a name and replaces $samplerate$ and $channels$. `name` has CAMILLADSP_NAME_MOST bytes. */
 MUST_CHECK enum status camilladsp_expand(struct camilladsp *dsp, const char *from, char *name);
 
-/* Applies a filter of the configuration to the selected outputs. Errors: there is no such filter;
- * it is not linear or follows a control. */
+/* Applies a filter to the selected outputs. Errors: unknown name, not linear, controlled. */
 MUST_CHECK enum status camilladsp_filter(struct camilladsp *dsp, const yaml_node_t *filter,
                                          const char *name);
 
-/* The processor RACE. Each of two channels gets the other one, delayed and inverted, again and
- * again. */
+/* The processor RACE: two channels get each other, delayed and inverted, again and again. */
 MUST_CHECK enum status camilladsp_race(struct camilladsp *dsp, const yaml_node_t *parameters);
 
 #endif

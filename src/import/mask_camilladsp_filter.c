@@ -1,5 +1,4 @@
-/* The filters of a CamillaDSP configuration, and its processor RACE. All linear filters become
- * taps. */
+/* The filters of a CamillaDSP configuration and its processor RACE. Linear filters become taps. */
 #include "import/mask_camilladsp.h"
 
 #include "base/files_read.h"
@@ -401,8 +400,7 @@ static enum status parse_five_points(struct camilladsp *dsp, const yaml_node_t *
     return STATUS_OK;
 }
 
-/* Adds peaks in the middle of bands of equal octaves, computed in single precision as in
- * CamillaDSP. */
+/* Adds peaks in the middle of bands of equal octaves, in single precision as in CamillaDSP. */
 static enum status add_bands(struct camilladsp *dsp, double lowest, double highest,
                              const struct mask_values *gains, struct combo *combo)
 {
@@ -494,16 +492,14 @@ static enum status parse_gain(struct camilladsp *dsp, const yaml_node_t *paramet
 
 /* ---- delays ---- */
 
-/* A delay as CamillaDSP makes it: whole frames and, with `subsample`, perhaps an allpass filter. A
- * unit of NULL means ms. */
+/* A delay of CamillaDSP: frames and, with `subsample`, perhaps an allpass. Unit NULL: ms. */
 struct camilladsp_delay {
     uint64_t frames;
     bool has_allpass;
     struct biquad allpass;
 };
 
-/* Splits a delay into frames and one of J.-P. Thiran's allpass filters, of the first order below
- * 1.1 frames. */
+/* Splits a delay into frames and J.-P. Thiran's allpass, of the first order below 1.1 frames. */
 static void split_delay(double delay, struct camilladsp_delay *result)
 {
     *result = (struct camilladsp_delay){.has_allpass = delay >= 0.1};
@@ -568,8 +564,6 @@ static enum status parse_delay(struct camilladsp *dsp, const yaml_node_t *parame
     TRY(apply_gain(dsp, 1, split.frames));
     return split.has_allpass ? apply_biquads(dsp, &split.allpass, 1) : STATUS_OK;
 }
-
-/* ---- difference equations ---- */
 
 /* Applies a difference equation. CamillaDSP takes the first of `a` for 1. */
 static enum status apply_difference(struct camilladsp *dsp, const struct mask_values *b,
@@ -652,13 +646,9 @@ enum status camilladsp_filter(struct camilladsp *dsp, const yaml_node_t *filter,
                              type ? type : "(none)");
 }
 
-/* ---- RACE ---- */
-
-/* Recursive ambiophonic crosstalk elimination.
- *
- * Each of two channels gets the other one, delayed, quieter and inverted: a' = a + G b', b' = b + G
- * a'. So the sum of the channels is filtered by 1 / (1 - G), and their difference by 1 / (1 + G).
- */
+/* RACE: recursive ambiophonic crosstalk elimination. Each of two channels gets the other one,
+ * delayed, quieter and inverted: a' = a + G b', b' = b + G a'. So the sum of the channels is
+ * filtered by 1 / (1 - G), and their difference by 1 / (1 + G). */
 
 struct race {
     struct camilladsp_delay delay; /* less one frame, which the feedback takes */

@@ -46,8 +46,7 @@ static bool is_allowed(const struct mask_config *config, const char *path)
     return is_inside(config->real_home, path) || is_inside(config->fence, path);
 }
 
-/* Whether `path` leaves the allowed folders by a symbolic link in one of them. (Leaving by ".." or
- * an absolute path is another case.) */
+/* Whether a symbolic link in the allowed folders leads `path` out of them (".." does not count). */
 static bool leads_out(const struct mask_config *config, const char *path)
 {
     char start[PATH_MAX], real[PATH_MAX];
@@ -136,8 +135,7 @@ static const char *next_part(const char *path)
     return *path ? path : NULL;
 }
 
-/* Looks in a folder ("", or one beside the configuration) for a file by the longest possible end of
- * the path. */
+/* Looks for the longest end of the path in a folder: "", or one beside the configuration. */
 static enum status look_beside(struct search *search, const char *folder, const char *path,
                                char **found)
 {

@@ -12,8 +12,7 @@
  * in the configuration's folder that leads out of it, since an archive may hold one and its name
  * does not show which file is read. With trust-config=no all files must lie in the configuration's
  * folder or below. With folder= they may lie in that folder, too, even through links. file= gives
- * one file for one name; both are the user's choice.
- */
+ * one file for one name; both are the user's choice. */
 #ifndef HALO_MASK_CONFIG_H
 #define HALO_MASK_CONFIG_H
 
@@ -54,21 +53,17 @@ char *mask_config_line(struct mask_config *config);
 MUST_CHECK enum status mask_config_refuse_for(enum cause cause, const struct mask_config *config,
                                               const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* Whether to leave out a stage that is not linear (skip=nonlinear). If so, a note says that it is
- * left out. */
+/* Whether to leave out a stage that is not linear (skip=nonlinear). If so, prints a note. */
 bool mask_config_skips(const struct mask_config *config, const char *stage);
 #define MASK_CONFIG_SKIP_ADVICE "skip=nonlinear leaves it out"
 
-/* Changes the folder of later names. `folder` is absolute, or relative to the configuration's
- * folder. Errors: memory. */
+/* Changes the folder of later names; relative: to the configuration's folder. Errors: memory. */
 MUST_CHECK enum status mask_config_enter(struct mask_config *config, const char *folder);
 
-/* The path that file= gives for a name. "FILE:NAME" holds only in the configuration whose base name
- * is FILE. NULL: none. */
+/* The path that file= gives a name. "FILE:NAME": only in a configuration named FILE. NULL: none. */
 const char *mask_config_given(const struct mask_config *config, const char *name);
 
-/* Finds a named file. The caller frees the path. files_named.h records the file. Errors: no such
- * file, or it may not be read. */
+/* Finds and records (files_named.h) a file. Free the path. Errors: no such file, or forbidden. */
 MUST_CHECK enum status mask_config_find(const struct mask_config *config, const char *name,
                                         char **path);
 
@@ -77,7 +72,6 @@ MUST_CHECK enum status mask_config_find(const struct mask_config *config, const 
 MUST_CHECK enum status mask_config_mask(struct mask_config *config, const char *name,
                                         const struct raw_layout *raw, const struct mask **mask);
 
-/* As mask_config_mask, but the mask may have any rate. */
 MUST_CHECK enum status mask_config_mask_any_rate(struct mask_config *config, const char *name,
                                                  const struct raw_layout *raw,
                                                  const struct mask **mask);

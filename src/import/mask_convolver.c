@@ -10,8 +10,7 @@
  *   0.0                    the outputs that it adds to
  *
  * One number gives a channel and its weight: 1.5 is channel 1 at half its level, 1.0 channel 1
- * unchanged, -0.0 channel 0 inverted.
- */
+ * unchanged, -0.0 channel 0 inverted. */
 #include "import/mask_config.h"
 #include "import/mask_matrix.h"
 
@@ -167,8 +166,7 @@ static const char *skip_numbers(const char *text, size_t count)
     return text;
 }
 
-/* Whether the text has a head of three or four numbers, then delays for all channels, then a line
- * that is no number. */
+/* Whether the text is a head of 3 or 4 numbers, delays for all channels, then a line of text. */
 static bool has_path(const char *text)
 {
     char *rest;

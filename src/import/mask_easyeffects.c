@@ -52,8 +52,7 @@ static void note_unknown(const struct easyeffects *preset, const json_t *setting
  *
  * Files beside a preset came with it, perhaps from a stranger. So links that lead out of its
  * folder, or out of the parent for ../irs, are not followed, except into folder=. In the user's own
- * folders links are followed.
- */
+ * folders links are followed. */
 
 /* The user's own folders, with EasyEffects as a system package and as a Flatpak. */
 static const struct {
@@ -297,8 +296,7 @@ static enum status convolve(struct mask_matrix *matrix, const struct effects_ker
     return mask_matrix_mix(matrix, 2, join);
 }
 
-/* Reads dry: or wet: and converts it from dB to a factor. `level` is the value in dB if the key is
- * missing. */
+/* Reads dry: or wet: and converts it from dB to a factor. `level`: dB if the key is missing. */
 static enum status read_level(struct easyeffects *preset, const json_t *plugin, const char *key,
                               double level, double *factor)
 {
@@ -506,8 +504,7 @@ static enum status load_kernel(struct easyeffects *preset, const json_t *plugin)
     return read_kernel(preset, plugin, &kernel);
 }
 
-/* All plugins are prepared before any of them filters, since kernels set the rate for equalisers.
- */
+/* All plugins are prepared before one of them filters: kernels set the rate for equalisers. */
 static const struct easyeffects_kind {
     const char *name;
     enum status (*prepare)(struct easyeffects *preset, const json_t *plugin);

@@ -5,8 +5,7 @@
  * Its rate is that of Convolution: files; without these rate=; without it the sound's. If a
  * configuration treats all channels alike, the mask has one column for all. Otherwise it has paths
  * for the sound's number of channels. If this is unknown, it is the least of 2, 4, 6, 7 and 8 that
- * has all channels the configuration names.
- */
+ * has all channels the configuration names. */
 #include "import/mask_eqapo.h"
 
 #include "base/decimal.h"
@@ -28,15 +27,14 @@ enum {
     /* taps up to 48 kHz, more at higher rates; in Equalizer APO always the same number */
     GRAPHIC_TAPS = 1 << 14,
 #endif
-    GRAPHIC_TIMES_MOST = 8, /* longest filter, in shortest lengths, for steep curves */
+    GRAPHIC_TIMES_MOST = 8, /* longest filter, in units of the shortest, for steep curves */
     GRAPHIC_TURNS = 2,      /* designs of each length; the second corrects the first */
-    GRAPHIC_WORK = 256,     /* designs in a configuration, counted in shortest lengths */
+    GRAPHIC_WORK = 256,     /* most work of a configuration, in designs of the shortest length */
 };
 static const double DB_MOST = 300;
 static const double GRAPHIC_CORRECTED = 0.5; /* dB; a larger error takes a longer filter */
 static const double GRAPHIC_ERROR = 0.1;     /* dB; the error allowed at the curve's points */
-/* -40 dB of the largest gain; below it errors count less */
-static const double GRAPHIC_DEPTH = 0.01;
+static const double GRAPHIC_DEPTH = 0.01; /* below -40 dB of the largest gain errors count less */
 static const double GRAPHIC_LEAST = 1e-5; /* -100 dB, the least gain, as in Equalizer APO */
 
 static enum status count_filter(struct eqapo *reading)
@@ -62,7 +60,7 @@ static enum status gain_all(struct eqapo *reading, double gain, uint64_t delay)
     return filter_all(reading, gain, delay, &one, 1);
 }
 
-/* ---- Preamp: and Delay: ---- */
+/* ---- Preamp:, Delay: and Filter: ---- */
 
 static enum status run_preamp(struct eqapo *reading, char *text)
 {
@@ -92,8 +90,6 @@ static enum status run_delay(struct eqapo *reading, char *text)
         return eqapo_refuse(reading, "the delay is too long");
     return gain_all(reading, 1, (uint64_t)frames);
 }
-
-/* ---- Filter: ---- */
 
 static enum status run_filter(struct eqapo *reading, char *text)
 {
@@ -195,8 +191,8 @@ struct graphic {
     size_t shortest, count; /* numbers of taps */
     double *taps;
     double *gains; /* gains at the points */
-    double error;  /* dB, the largest */
-    double hertz;  /* frequency of the largest error */
+    double error;  /* largest error at the points, in dB */
+    double hertz;  /* frequency of that error */
 };
 
 static void graphic_free(struct graphic *graphic)
@@ -263,8 +259,7 @@ static enum status try_length(struct eqapo *reading, struct graphic *graphic, si
     return STATUS_OK;
 }
 
-/* Fits the filter as Equalizer APO's documentation says. (The program's own grid of frequencies is
- * half a bin, 0.7 Hz, off.) */
+/* Fits the filter as Equalizer APO's documentation says. (The program's own grid is 0.7 Hz off.) */
 static enum status fit(struct eqapo *reading, struct graphic *graphic)
 {
     size_t count = GRAPHIC_TAPS;
@@ -307,8 +302,7 @@ enum { SPEAKERS = 9, LAYOUT_MOST = 8 };
 
 static const char *const speakers[SPEAKERS] = {"L", "R", "C", "LFE", "RL", "RR", "RC", "SL", "SR"};
 
-/* Layouts by number of channels: those of Windows and, for 3, 5 and 7 channels, those of WAVE
- * files. */
+/* Layouts by number of channels: those of Windows, for 3, 5 and 7 channels those of WAVE files. */
 static const char *const layouts[LAYOUT_MOST + 1][LAYOUT_MOST] = {
     [1] = {"C"},
     [2] = {"L", "R"},
@@ -320,7 +314,7 @@ static const char *const layouts[LAYOUT_MOST + 1][LAYOUT_MOST] = {
     [8] = {"L", "R", "C", "LFE", "RL", "RR", "SL", "SR"},
 };
 
-/* The speaker that replaces one that a layout lacks. */
+/* Speakers that a layout may lack, each with the speaker that replaces it. */
 static const char *const others[][2] = {
     {"SL", "RL"}, {"SR", "RR"}, {"RL", "SL"}, {"RR", "SR"}, {"SUB", "LFE"},
 };
@@ -383,8 +377,6 @@ static bool is_channel_elsewhere(const char *name)
 {
     return speaker_of(name) < SPEAKERS || isdigit((unsigned char)*name);
 }
-
-/* ---- how many ---- */
 
 static void see(struct eqapo *reading, const char *name)
 {

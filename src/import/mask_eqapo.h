@@ -2,8 +2,7 @@
  *
  * First the lines of all included files are gathered. They show how many channels there are, and
  * the rate. Then the lines are run in order on a matrix of responses (mask_matrix.h). The matrix's
- * first outputs are the sound's channels. Copy: lines may create further outputs.
- */
+ * first outputs are the sound's channels. Copy: lines may create further outputs. */
 #ifndef HALO_MASK_EQAPO_H
 #define HALO_MASK_EQAPO_H
 
@@ -76,9 +75,9 @@ struct eqapo {
     bool has_tail;      /* a note said that a # follows a command */
     struct eqapo_variables variables;
     struct eqapo_branches {
-        size_t taken;    /* nested If: whose lines are gathered */
-        size_t left_out; /* nested If: inside them whose lines are left out */
-        bool has_else;   /* the outermost of those has taken no branch yet */
+        size_t taken;    /* number of nested If: whose lines are gathered */
+        size_t left_out; /* number of If: nested in them whose lines are left out */
+        bool has_else;   /* the outermost If: of `left_out` has taken no branch yet */
     } branches;          /* If: lines of the current file */
 
     /* What the lines show before they are run. */
@@ -101,13 +100,13 @@ struct eqapo {
 
 #define eqapo_refuse(reading, ...) mask_config_refuse((reading)->now, __VA_ARGS__)
 
-/* In mask_eqapo_lines.c: gathers the lines of the configuration and of the files it includes.
- * Errors: those of the lines. */
+/* In mask_eqapo_lines.c: gathers the lines of the configuration and of files that it includes. */
 MUST_CHECK enum status eqapo_gather(struct eqapo *reading);
 /* Commands that control lines, not sound. The last one has no name. */
 extern const struct eqapo_command eqapo_line_commands[];
 void eqapo_free(struct eqapo *reading);
-/* Notes, once, that Equalizer APO ignores such a line because of that word. */
+/* Notes, once per configuration, that Equalizer APO would ignore the present line or read it
+ * otherwise, because of `word`. halo applies the line. */
 void eqapo_note_foreign(struct eqapo *reading, const char *word);
 /* The rest of a line as a file's name, in place. Backslashes separate folders, as in Windows. */
 char *eqapo_file_name(struct eqapo *reading, char *text);

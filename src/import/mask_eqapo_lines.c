@@ -1,5 +1,4 @@
-/* The lines of an Equalizer APO configuration and of the files it includes. They are gathered with
- * the values of their expressions. */
+/* Gathers the lines of an Equalizer APO configuration and its includes; evaluates expressions. */
 #include "import/mask_eqapo.h"
 
 #include "base/decimal.h"
@@ -41,8 +40,6 @@ static double fail_at(struct expression *expression, const char *at)
 {
     return fail_for(expression, at, "cannot be read");
 }
-
-/* ---- words ---- */
 
 static void skip_blanks(struct expression *expression)
 {
@@ -283,8 +280,7 @@ static double read_comparison(struct expression *expression)
     return value;
 }
 
-/* Reads `and` and `or`, which are equally strong and read from the left. Both sides are evaluated.
- */
+/* Reads `and` and `or`, equally strong, from the left. Both sides are evaluated. */
 static double read_logic(struct expression *expression)
 {
     double value = read_comparison(expression);
@@ -602,8 +598,6 @@ static enum status expand(struct eqapo *reading, char *text, char **expanded)
     return status;
 }
 
-/* ---- lines ---- */
-
 static enum status gather_line(struct eqapo *reading, char *line, bool has_remarks)
 {
     const char *found;
@@ -741,8 +735,7 @@ static enum status include(struct eqapo *reading, char *text)
 
 /* ---- Device: and Stage: ---- */
 
-/* Reads a Device: line. One device's settings can be used. With several, it is not known which ones
- * are meant. */
+/* Reads a Device: line. Refuses settings for a second device: it is unknown which one is meant. */
 static enum status device(struct eqapo *reading, char *text)
 {
     char *patterns = mask_config_name(text);

@@ -2,8 +2,7 @@
  * /impulse/packedmatrix of mcfx_convolver.
  *
  * Settings of JACK and partitions are ignored. A relative /cd starts at the configuration's folder,
- * which differs from jconvolver. Errors are refused, even those of which jconvolver only warns.
- */
+ * which differs from jconvolver. Errors are refused, even those of which jconvolver only warns. */
 #include "base/plural.h"
 #include "import/mask_config.h"
 #include "import/mask_matrix.h"
@@ -24,7 +23,7 @@ struct jconvolver_copy {
 
 struct jconvolver {
     struct mask_config *config;
-    bool has_size;          /* /convolver/new gave its size */
+    bool has_size;          /* /convolver/new gave the size */
     uint64_t longest;       /* taps of a response, from /convolver/new */
     size_t inputs, outputs; /* the most that responses use */
     struct jconvolver_copy *copies;
@@ -150,7 +149,7 @@ static enum status parse_folder(struct jconvolver *reading, char *rest)
 {
     const char *name;
     rest += strspn(rest, " \t");
-    if (!*rest) /* for mcfx_convolver, this is the file's folder */
+    if (!*rest) /* without a name, as for mcfx_convolver: the file's folder */
         return mask_config_enter(reading->config, ".");
     TRY(parse_name(reading, rest, &name));
     return mask_config_enter(reading->config, name);
@@ -204,8 +203,7 @@ static enum status parse_dirac(struct jconvolver *reading, char *rest)
     return add(reading, &n, &one, true);
 }
 
-/* Adds a Hilbert transformer: every other tap of 2/(pi k), under a window of 0.43 + 0.57 cos, which
- * reaches -0.14. */
+/* Adds a Hilbert transformer: every second 2/(pi k), times 0.43 + 0.57 cos (down to -0.14). */
 static enum status add_hilbert(struct jconvolver *reading, const struct jconvolver_numbers *n)
 {
     double *taps = calloc(n->length, sizeof *taps);
@@ -279,8 +277,7 @@ static enum status add_packed(struct jconvolver *reading, const struct jconvolve
     return STATUS_OK;
 }
 
-/* Reads a file with a channel for each output. A channel has the responses from all inputs in
- * sequence. */
+/* Reads a file with a channel for each output: the responses from all inputs in sequence. */
 static enum status parse_packed(struct jconvolver *reading, char *rest)
 {
     struct jconvolver_numbers n;

@@ -1,8 +1,7 @@
 /* Reading values of JSON configurations: PipeWire's and EasyEffects'.
  *
  * If a value is missing or null, *value stays as it is. Errors: a value of another type; the
- * message begins with `where`.
- */
+ * message begins with `where`. */
 #ifndef HALO_MASK_JSON_H
 #define HALO_MASK_JSON_H
 
@@ -22,8 +21,7 @@ MUST_CHECK enum status mask_json_refuse_for(enum cause cause, const struct mask_
 /* The value of a key. NULL: missing or null. */
 json_t *mask_json_get(const json_t *object, const char *key);
 
-/* The first key of the object that is not in `known`. `known` ends with NULL. NULL: all are known.
- */
+/* The object's first key that is not in `known`, which ends with NULL. NULL: all are known. */
 const char *mask_json_unknown(const json_t *object, const char *const *known);
 
 MUST_CHECK enum status mask_json_number(const struct mask_json *json, const json_t *object,
@@ -49,8 +47,7 @@ MUST_CHECK enum status mask_json_text(const struct mask_json *json, const json_t
  * - blanks for commas;
  * - words without quotes: numbers, true, false and null, others are strings;
  * - no braces around the whole.
- * Errors, with the line: not SPA-JSON, a key that is given twice, memory.
- */
+ * Errors, with the line: not SPA-JSON, a key that is given twice, memory. */
 MUST_CHECK enum status spa_json_parse(struct mask_config *config, json_t **document);
 
 #endif

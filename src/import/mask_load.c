@@ -1,5 +1,4 @@
-/* Masks from files: recognising a file's kind, sound files (a channel is a column), and headerless
- * samples. */
+/* Masks from files: recognising kinds, sound files (a channel is a column), headerless samples. */
 #include "import/mask_load.h"
 
 #include "base/decimal.h"
@@ -154,7 +153,7 @@ enum status mask_reader_read(const struct mask_reader *reader, const char *file,
     if (!reader->read_config)
         TRY(reader->is_mine(file, stream, options, &mine));
     mask_file_restart(stream);
-    if (ferror(stream) || ftello(stream) != 0) /* then its kind was not seen */
+    if (ferror(stream) || ftello(stream) != 0) /* the kind could not be found out */
         return fail_errno(EIO, "cannot read mask %s", file);
     return mine ? reader->read(file, stream, options, mask) : STATUS_OK;
 }
@@ -173,8 +172,7 @@ const char *mask_config_option(const struct mask_load_options *options)
                                       : "trust-config=";
 }
 
-/* Refuses options for configurations if the file is not one, since only a configuration names
- * files. */
+/* Refuses options for configurations if the file is not one: only configurations name files. */
 static enum status check_folder(const struct mask_reader *reader, const char *file,
                                 const struct mask_load_options *options)
 {
@@ -208,8 +206,7 @@ static enum status read_by_kind(const char *file, FILE *stream,
                 file);
 }
 
-/* The rate in a file's name, from 16 kHz on: 48000, 44.1k, 96kHz. Lower numbers can be other
- * things. 0: none. */
+/* The rate in a file's name: 48000, 44.1k, 96kHz. 0: none of 16 kHz or more. */
 static uint32_t rate_in_name(const char *file)
 {
     static const double least = 16000;
@@ -341,9 +338,8 @@ const struct mask_reader mask_reader_sound = {
 
 /* ---- headerless samples ---- */
 
-/* Samples in a format that the user names. Or that the ending names: `.dbl` (Acourate, rePhase:
- * little-endian float64) and `.pcm` (DRC: little-endian float32), both of one channel and unknown
- * rate. */
+/* Samples in a format that the user names, or the ending: `.dbl` (Acourate, rePhase: float64) and
+ * `.pcm` (DRC: float32), both little-endian, of one channel and unknown rate. */
 
 static const struct {
     const char *suffix;

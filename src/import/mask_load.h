@@ -32,7 +32,7 @@ struct mask_load_options {
     const char *const *files;
     bool distrusts_configs; /* configurations may name files of their folder only (mask_config.h) */
     bool skips_nonlinear;   /* stages that are not linear are left out, not refused */
-    /* an option that is about configurations was given for this mask, which must then be one */
+    /* an option of configurations (folder=) was given: unless is_named, the file must be one */
     bool is_about_configs;
     bool is_named; /* a configuration names the file, which must not be a configuration itself */
     struct workers *workers; /* workers that share the work; NULL: the caller works alone */
@@ -51,7 +51,6 @@ const char *mask_file_given(const char *text);
 MUST_CHECK enum status mask_load_with(const char *file, const struct mask_load_options *options,
                                       struct mask **mask);
 
-/* Whether an option about directions is given. */
 bool mask_directions_given(const struct mask_directions *directions);
 
 /* Whether a name has this ending, such as ".wav", in upper or lower case. */

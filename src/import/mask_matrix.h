@@ -7,8 +7,7 @@
  *
  * Responses are stored from their first tap to their last, so a delay takes no memory. Inputs,
  * outputs and frames count from 0. Gains are linear. Errors: memory; too many taps, at the current
- * line of `config`.
- */
+ * line of `config`. */
 #ifndef HALO_MASK_MATRIX_H
 #define HALO_MASK_MATRIX_H
 
@@ -43,7 +42,6 @@ MUST_CHECK enum status mask_matrix_crop(struct mask_matrix *matrix, size_t input
 /* Connects each input to the output of the same number. */
 MUST_CHECK enum status mask_matrix_connect(struct mask_matrix *matrix);
 
-/* Adds a response to a path. */
 MUST_CHECK enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t output,
                                        double gain, uint64_t delay, const double *taps,
                                        size_t count);
@@ -52,7 +50,6 @@ MUST_CHECK enum status mask_matrix_add(struct mask_matrix *matrix, size_t input,
 MUST_CHECK enum status mask_matrix_lend(struct mask_matrix *matrix, size_t input, size_t output,
                                         double gain, uint64_t delay, const double *taps,
                                         size_t count);
-/* Filters an output. */
 MUST_CHECK enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double gain,
                                           uint64_t delay, const double *taps, size_t count);
 
@@ -64,8 +61,7 @@ MUST_CHECK enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input
 MUST_CHECK enum status mask_matrix_gain(struct mask_matrix *matrix, size_t output, double gain,
                                         uint64_t delay);
 
-/* Applies a recursive filter to each output that is selected. Errors: the filter is not stable, or
- * rings for more than MATRIX_RING_MOST taps. */
+/* Filters selected outputs recursively. Errors: unstable, or rings over MATRIX_RING_MOST taps. */
 MUST_CHECK enum status mask_matrix_recursive_where(struct mask_matrix *matrix,
                                                    const bool *is_selected,
                                                    const struct recursive *filter);

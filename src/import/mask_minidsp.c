@@ -11,8 +11,7 @@
  *
  * y[i] = b0 x[i] + b1 x[i-1] + b2 x[i-2] + a1 y[i-1] + a2 y[i-2]. The signs of a1 and a2 are
  * opposite to a transfer function's. The file does not give its rate. The user must, since a wrong
- * rate would move all frequencies.
- */
+ * rate would move all frequencies. */
 #include "import/mask_config.h"
 #include "import/mask_matrix.h"
 

@@ -1,6 +1,5 @@
-/* Configurations of PipeWire's filter chain: the module's graph of builtin filters, between the
- * channels of its capture and playback streams. Also the module of a parametric equaliser, which
- * loads such a graph. */
+/* Configurations of PipeWire's filter chain: its graph of builtin filters, between the channels of
+ * its capture and playback streams. Also the parametric equaliser, which loads such a graph. */
 #include "import/mask_pipewire.h"
 
 #include "base/plural.h"
@@ -315,8 +314,7 @@ static enum status check_node(struct pipewire_graph *graph, const struct pipewir
     return STATUS_OK;
 }
 
-/* After the graph ran, notes which inputs that reach an output are not linked, and which nodes
- * reach no output. */
+/* After the graph ran, notes inputs that reach an output unlinked and nodes that reach none. */
 static enum status graph_check(struct pipewire_graph *graph, bool is_silent)
 {
     for (size_t i = 0; i < graph->node_count; i++) {
@@ -549,8 +547,7 @@ static enum status read_graph(struct mask_config *config, const json_t *args, st
 
 /* ---- the file ---- */
 
-/* Makes the graph of the equaliser module: a node param_eq with the module's file. It has two
- * channels if their number is not given. */
+/* Makes the equaliser module's graph: a node param_eq with its file, of two channels by default. */
 static enum status make_equalizer(const struct mask_config *config, json_t *args)
 {
     const char *file = json_string_value(json_object_get(args, "equalizer.filepath"));

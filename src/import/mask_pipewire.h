@@ -66,7 +66,7 @@ struct pipewire_graph {
     size_t node_count;
     size_t rows; /* rows of an instance */
     struct pipewire_source outputs[MATRIX_CHANNELS_MOST];
-    size_t input_count, output_count;       /* of each instance */
+    size_t input_count, output_count;       /* numbers of an instance's inputs and outputs */
     struct channel_order capture, playback; /* positions of the streams' channels */
     /* the graph lists its ports; if not, some may stay unconnected */
     bool names_inputs, names_outputs;

@@ -1,5 +1,4 @@
-/* The nodes of a filter chain that convolve. Convolvers have impulses from files, from text, or
- * computed. The spatializer is here, too. */
+/* The nodes that convolve: convolvers, with impulses from files, text or computed; spatializers. */
 #include "import/mask_pipewire.h"
 
 #include "base/plural.h"
@@ -25,8 +24,7 @@ static void impulse_free(struct impulse *impulse)
     free(impulse->taps);
 }
 
-/* Chooses from several files the one whose rate is nearest to audio.rate or, without it, to the
- * wanted rate. */
+/* Chooses the file whose rate is nearest to audio.rate, or if there is none to the wanted rate. */
 static enum status choose_file(struct pipewire_graph *graph, const json_t *names,
                                const struct mask **chosen)
 {
@@ -138,8 +136,7 @@ static enum status open_impulse(struct pipewire_graph *graph, const json_t *file
     return STATUS_OK;
 }
 
-/* Reads a delay. A whole number is in frames, any other in seconds, at the rate that the files have
- * set. */
+/* Reads a delay. Whole numbers are frames, others seconds, at the rate that the files have set. */
 static enum status read_delay(struct pipewire_graph *graph, const json_t *json, size_t *delay)
 {
     double value = 0, rate;
@@ -254,8 +251,7 @@ const struct pipewire_kind pipewire_convolver2 = {
  * The whole file is scaled so that its first response, with the least sum of azimuth and elevation,
  * has the energy 2. A measured direction has its own response. Other directions have up to four
  * responses, weighted by one over their distance and not aligned in time. The file's delays are
- * ignored. (C. Hoene, libmysofa 1.3; PipeWire 1.4.)
- */
+ * ignored. (C. Hoene, libmysofa 1.3; PipeWire 1.4.) */
 
 enum { EARS = 2, AXES = 3, NEIGHBOURS = 6 };
 static const double degree = M_PI / 180, same = 1e-5;
@@ -309,8 +305,7 @@ static size_t find_nearest(const struct pipewire_sofa *sofa, double at[AXES])
     return found;
 }
 
-/* The first other measurement along an axis from measurement `from`. Returns `from` if there is
- * none. */
+/* The first other measurement along an axis from measurement `from`, or `from` if there is none. */
 static size_t find_neighbour(const struct pipewire_sofa *sofa, size_t from, size_t axis,
                              double step)
 {
@@ -359,8 +354,7 @@ static size_t find_weights(const struct pipewire_sofa *sofa, double at[AXES],
 
 /* ---- the file ---- */
 
-/* libmysofa's gain for loudness. It picks the measurement with the least sum of angles; negative
- * angles count as negative. */
+/* libmysofa's gain for loudness, by the measurement with the least sum of (signed) angles. */
 static double loudness_gain(const struct sofa_file *file)
 {
     const struct sofa_array *source = &file->arrays[SOFA_SOURCE], *ir = &file->arrays[SOFA_IR];
@@ -417,8 +411,7 @@ void pipewire_sofa_free(struct pipewire_sofa *sofa)
     free(sofa);
 }
 
-/* Opens a SOFA file. The graph keeps the last one, since most graphs use one for all directions.
- * Takes over `path`. */
+/* Opens a SOFA file; takes over `path`. The graph keeps the last one: most graphs use one only. */
 static enum status open_file(struct pipewire_graph *graph, char *path)
 {
     FILE *stream = NULL;
@@ -457,8 +450,6 @@ static enum status load_file(struct pipewire_graph *graph, const struct pipewire
         return pipewire_refuse(graph, "%s has no rate", name);
     return mask_config_rate(graph->config, (uint32_t)lrintf(rate->values[0]));
 }
-
-/* ---- the node ---- */
 
 static enum status add_ear(struct pipewire_graph *graph, const struct pipewire_node *node,
                            const struct sofa_weight *weights, size_t count, size_t ear, double gain)

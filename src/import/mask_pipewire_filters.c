@@ -1,8 +1,5 @@
-/* The linear nodes of a filter chain, except the convolver.
- *
- * Sections are those of PipeWire from 1.4 on. In earlier versions, Q of bq_lowpass and bq_highpass
- * was in dB.
- */
+/* The linear nodes of a filter chain, except the convolver. Sections are those of PipeWire from 1.4
+ * on. In earlier versions, Q of bq_lowpass and bq_highpass was in dB. */
 #include "import/mask_pipewire.h"
 
 #include "base/files_read.h"
@@ -309,9 +306,8 @@ static enum status read_filters(struct pipewire_graph *graph, const json_t *filt
     return STATUS_OK;
 }
 
-/* Reads a line such as "Filter 1: ON PK Fc 105 Hz Gain -3.2 dB Q 0.70". As in PipeWire, words are
- * at fixed places. If a number is too long, the rest of it counts as the next words. Q is the last.
- */
+/* Reads a line such as "Filter 1: ON PK Fc 105 Hz Gain -3.2 dB Q 0.70", with words at fixed places.
+ * As PipeWire does, leaves it out if Fc or Gain is too long, and cuts a long Q. */
 static enum status read_line(struct pipewire_graph *graph, struct mask_config *file, char *line,
                              struct section_list *list)
 {
@@ -389,8 +385,7 @@ static enum status read_listing(struct pipewire_graph *graph, const json_t *name
     return status;
 }
 
-/* Whether a key is for a channel. A number after it is the channel's, from 1. Without a number it
- * is for all. */
+/* Whether a key is for a channel: it ends with the channel's number, from 1, or has no number. */
 static bool is_for(const char *key, const char *name, size_t channel)
 {
     uint64_t number;

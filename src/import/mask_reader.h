@@ -12,11 +12,9 @@ struct mask_config;
 struct mask_reader {
     const char *kind;
     bool has_directions; /* mask_load_options select directions */
-    /* Whether the file is of this kind. The stream is at its start and may be left anywhere.
-     * Errors: memory. */
+    /* Whether the file is of this kind. The stream may be left anywhere. Errors: memory. */
     enum status (*is_mine)(const char *file, FILE *stream, const struct mask_load_options *options,
                            bool *mine);
-    /* Reads a file of this kind. */
     enum status (*read)(const char *file, FILE *stream, const struct mask_load_options *options,
                         struct mask **mask);
     /* A kind of configuration has these two functions instead. */

@@ -2,8 +2,7 @@
  *
  * Lines that begin with `*` are remarks. Other lines of the header are `VALUE // LABEL`. After `*
  * Data start` there is one sample a line. A normalised response is multiplied by its original peak,
- * so that levels of different exports match. Decimals have a point or a comma.
- */
+ * so that levels of different exports match. Decimals have a point or a comma. */
 #include "base/plain_text.h"
 #include "base/text_lines.h"
 #include "base/text_stream.h"
@@ -183,8 +182,6 @@ const struct mask_reader mask_reader_rew = {
     .read = read_rew,
 };
 
-/* ---- tables of an equaliser's filters ---- */
-
 /* Tables of an equaliser's filters that REW (Room EQ Wizard) exports as formatted text:
  *
  *   Generic
@@ -195,9 +192,7 @@ const struct mask_reader mask_reader_rew = {
  *
  * Cells are separated by tabs, or as the words of the header are: by semicolons or commas, or by
  * blanks if no cell is empty. Each row is converted to a line of a listing (eq_listing.h) and read
- * as one. Columns with other names do not matter to the filter. Lines of any other kind are
- * remarks.
- */
+ * as one. Columns with other names do not matter to the filter. Other lines are remarks. */
 
 enum { CELLS_MOST = 16, ROWS_MOST = 1000 };
 

@@ -15,8 +15,7 @@
  *
  * Where a layout's loudspeakers stand, seen by a listener. Channels are in the order of WAV files:
  * FL FR FC LFE BL BR SL SR TFL TFR TBL TBR. Angles are those of ITU-R BS.2051 and BS.775, in
- * degrees as in SOFA: azimuth from the front to the left, elevation upwards.
- */
+ * degrees as in SOFA: azimuth from the front to the left, elevation upwards. */
 
 enum { SPEAKERS_MOST = 64 };
 
@@ -77,8 +76,7 @@ static bool parse_one(const char **text, struct speaker *speaker)
     return fabs(speaker->azimuth) <= 360 && fabs(speaker->elevation) <= 90;
 }
 
-/* Parses a list of at least two directions. A single number such as 3.1 would be an unknown layout.
- */
+/* Parses a list of at least two directions: a single number (3.1) would be an unknown layout. */
 static bool parse_list(const char *text, struct speakers *speakers)
 {
     speakers->count = 0;
@@ -203,8 +201,7 @@ static bool has_one_for_each(const struct sofa_file *file, enum sofa_variable va
 }
 
 /* The direction of each measurement: of its source, relative to its listener. In files with several
- * sources at once (data type FIR-E) it is the listener's direction of view. The caller frees the
- * array. */
+ * sources at once (data type FIR-E): the listener's direction of view. The caller frees it. */
 static enum status measure_directions(const char *name, const struct sofa_file *file,
                                       struct sofa_direction **result)
 {
@@ -242,8 +239,7 @@ static size_t find_nearest(const struct sofa_direction *directions, size_t count
     return best;
 }
 
-/* The nearest measurements in ascending order. There is one for each direction, and all are at
- * about the first one's distance. */
+/* The nearest measurements, ascending: one a direction, all at about the first one's distance. */
 static size_t find_neighbours(const struct sofa_direction *directions, size_t count,
                               const struct sofa_direction *wanted, size_t near[NEIGHBOURS])
 {
@@ -267,8 +263,7 @@ static size_t find_neighbours(const struct sofa_direction *directions, size_t co
     return found;
 }
 
-/* Weights with which three vectors add up to `wanted`, by Cramer's rule. False: it is not between
- * them. */
+/* Weights with which three vectors add up to `wanted` (Cramer's rule). False: it is outside. */
 static bool weigh(const double a[3], const double b[3], const double c[3], const double wanted[3],
                   double weights[3])
 {
@@ -286,8 +281,7 @@ static bool weigh(const double a[3], const double b[3], const double c[3], const
     return weights[0] > least && weights[1] > least && weights[2] > least;
 }
 
-/* Weights for a group. `c` NULL: a group of two; then the third vector is across them and must get
- * no weight. */
+/* Weights for a group. `c` NULL: a group of two; the third vector, across them, gets no weight. */
 static bool weigh_group(const struct sofa_direction *a, const struct sofa_direction *b,
                         const struct sofa_direction *c, const struct sofa_direction *wanted,
                         double weights[3])
@@ -322,8 +316,7 @@ static size_t keep(const size_t near[], const size_t chosen[], const double weig
 /* Finds the two or three nearest measurements that surround `wanted`, at about the nearest one's
  * distance. Their weighted sum points to `wanted`. If there are none, takes the nearest alone.
  * Neighbours are in ascending order, so the first group found is the smallest by its farthest
- * member. A pair is tried before triples that end with the same neighbour. Returns the number of
- * measurements. */
+ * member. A pair is tried before triples that end with the same neighbour. Returns how many. */
 static size_t find_around(const struct sofa_direction *directions, size_t count,
                           const struct sofa_direction *wanted,
                           struct sofa_weight result[SOFA_AROUND])
@@ -424,8 +417,7 @@ static double leftness(const struct sofa_file *file, size_t receiver)
     return sofa_position(&one, all->type, 0, xyz) ? xyz[1] : 0;
 }
 
-/* Whether the ears are exchanged: early versions of the reference software wrote their positions
- * with the wrong sign. */
+/* Whether the ears are exchanged: early reference software wrote positions with the wrong sign. */
 static bool has_wrong_ears(const struct sofa_file *file)
 {
     static const char api[] = "ARI SOFA API for Matlab/Octave ";

@@ -9,8 +9,7 @@
  *   outputs: 2
  *   path: 1 2 3        from input 1 to output 2 through column 3, all counted from 1
  *
- * A file with all of these lines is called NAME.mask. In it, all columns are taps.
- */
+ * A file with all of these lines is called NAME.mask. In it, all columns are taps. */
 #include "base/decimal.h"
 #include "base/plural.h"
 #include "base/text_lines.h"

@@ -197,8 +197,7 @@ enum status mask_without_paths(const struct mask *mask, struct mask **result, bo
 /* ---- PipeWire ----
  *
  * A filter chain for PipeWire 0.3.65 and later: a copy for each input, a convolver for each path
- * and mixers for each output.
- */
+ * and mixers for each output. */
 
 enum {
     CHANNELS_MOST = 64, /* as in PipeWire */
@@ -339,8 +338,7 @@ static int stem_length(const char *path)
     return has_ending ? (int)(dot - path) : (int)strlen(path);
 }
 
-/* Name of a file that the configuration at `path` names: "STEM-NUMBER.wav", or "STEM.wav" for
- * number 0. */
+/* Name of a file for the configuration at `path`: "STEM-NUMBER", or "STEM" for 0, then `ending`. */
 static enum status name_beside(const char *path, const char *ending, size_t number, char **beside)
 {
     int stem = stem_length(path);

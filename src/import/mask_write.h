@@ -19,8 +19,7 @@ MUST_CHECK enum status mask_write_wav(const struct mask *mask, const char *path,
 MUST_CHECK enum status mask_write_sound(const struct mask *mask,
                                         const struct sink_settings *settings);
 
-/* Writes text that mask_text.c reads. `all` (.mask): with origin and paths; else only rate and
- * columns. */
+/* Writes text for mask_text.c. `all` (.mask): with origin and paths; else only rate and columns. */
 MUST_CHECK enum status mask_write_text(const struct mask *mask, const char *path, bool all,
                                        const struct mask_write_settings *settings);
 
@@ -33,8 +32,7 @@ MUST_CHECK enum status mask_without_paths(const struct mask *mask, struct mask *
 /* A program whose configurations can be written, such as "jconvolver". NULL: no more programs. */
 const char *mask_config_program(size_t index);
 
-/* Writes a mask with paths as a configuration of that program. The files that it names are written
- * beside `path`. */
+/* Writes a mask with paths as a configuration of that program, with its files beside `path`. */
 MUST_CHECK enum status mask_config_write(const char *program, const struct mask *mask,
                                          const char *path,
                                          const struct mask_write_settings *settings);

@@ -25,8 +25,7 @@ bool number_line_is_remark(const char *line);
 void number_line_blank(char *line);
 
 /* Which cells between semicolons, or separating commas, are empty, before the last cell that is
- * not. One bit for each cell; after 64 it begins again. Call it before number_line_blank, which
- * closes gaps. */
+ * not. One bit a cell, again from bit 0 after 64. Call before number_line_blank closes gaps. */
 uint64_t number_line_gaps(const char *line, enum comma_role role);
 
 /* The number of fields that blanks separate. */
@@ -58,8 +57,7 @@ void comma_evidence_add(struct comma_evidence *evidence, const char *line);
 
 /* ---- the first of several columns ----
  *
- * Programs write times, counts or frequencies there. As taps these would be noise.
- */
+ * Programs write times, counts or frequencies there. As taps these would be noise. */
 enum first_column_kind {
     FIRST_COLUMN_TAPS,
     FIRST_COLUMN_COUNTS,      /* 0 1 2 ... or 1 2 3 ... */
@@ -72,8 +70,7 @@ struct first_column {
     uint32_t rate; /* rate that the times have, in Hz; 0: no usual rate */
 };
 
-/* Looks at a table of finite numbers, row after row of `width`. Its first `left_out` columns are
- * ignored. Errors: memory. */
+/* Looks at rows of `width` finite numbers, without the first `left_out` columns. Errors: memory. */
 MUST_CHECK enum status first_column_find(const double *values, size_t rows, size_t width,
                                          size_t left_out, struct first_column *found);
 

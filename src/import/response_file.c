@@ -96,8 +96,7 @@ double level_curve_mean(const struct level_curve *curve)
     return octaves[last] > octaves[0] ? area / (octaves[last] - octaves[0]) : levels[0];
 }
 
-/* The magnitude at a place between bins, linearly interpolated. Bins are much closer than the
- * resolution of the taps. */
+/* The magnitude between bins, linearly interpolated: bins are closer than the taps can resolve. */
 static double bin_magnitude(const struct fft_double *fft, double place)
 {
     const double complex *bins = fft_double_bins(fft);
@@ -331,8 +330,7 @@ static enum status add_row(struct text_lines *lines, const struct response_row *
     return hertz > 0 ? level_curve_add(&response->curve, hertz, level) : STATUS_OK;
 }
 
-/* Decides by the line with the names whether frequencies are in kHz. That line may be another
- * remark. */
+/* Decides by the line with the names, maybe another remark, whether frequencies are in kHz. */
 static void settle_unit(const struct response_form *form, struct response_file *response)
 {
     const char *names = response->names ? response->names : form->names;

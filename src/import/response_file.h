@@ -9,8 +9,7 @@
  * ; % or /. A frequency of 0 Hz is left out. Frequencies may be in any order. They are in kHz if
  * the line with the names says so and none is above 100.
  *
- * Threads: any. Not real-time.
- */
+ * Threads: any. Not real-time. */
 #ifndef HALO_RESPONSE_FILE_H
 #define HALO_RESPONSE_FILE_H
 
@@ -20,8 +19,7 @@
 /* ---- a level over frequency ----
  *
  * Linear between its points on a logarithmic axis of frequency. Constant below the first point and
- * above the last. Levels are in dB, frequencies in Hz.
- */
+ * above the last. Levels are in dB, frequencies in Hz. */
 
 enum { LEVEL_CURVE_MOST = 300 /* dB; levels are from -300 to 300 */ };
 
@@ -31,8 +29,7 @@ struct level_curve {
     struct mask_values levels;  /* dB */
 };
 
-/* level_curve_add: adds a point above the last one, or anywhere if level_curve_sort follows.
- * Errors: memory. */
+/* _add: adds a point above the last, or anywhere if level_curve_sort follows. Errors: memory. */
 MUST_CHECK enum status level_curve_add(struct level_curve *curve, double hertz, double level);
 MUST_CHECK enum status level_curve_sort(struct level_curve *curve);
 void level_curve_scale(struct level_curve *curve, double factor); /* multiplies all frequencies */
@@ -44,13 +41,11 @@ double level_curve_at(const struct level_curve *curve, double hertz);
 /* The mean level over the logarithm of frequency, from the first point to the last. */
 double level_curve_mean(const struct level_curve *curve);
 
-/* Measures taps: their gains, linear, at the curve's frequencies. From half the rate on, NAN.
- * Errors: memory. */
+/* The linear gains of taps at a curve's frequencies; NAN from half the rate. Errors: memory. */
 MUST_CHECK enum status level_curve_measure(const struct level_curve *curve, double rate,
                                            const double *taps, size_t count, double *gains);
 
-/* How far a gain is from the wanted one, in dB. If the wanted gain is below `least`, the error
- * counts less, since it is less audible. */
+/* The error of a gain, in dB. Counts less if `wanted` is below `least`, and so less audible. */
 double level_curve_error(double gain, double wanted, double least);
 
 size_t level_curve_count(const struct level_curve *curve);
@@ -69,8 +64,7 @@ struct response_file {
 
 /* Reads a whole file. `column` is the name of the column with the levels, or its number from 1;
  * NULL: the second. Errors, with the file and line: no such file, not text, no line of numbers,
- * less than two frequencies, a frequency that occurs twice, commas that may be either, no such
- * column, memory. */
+ * less than two frequencies, a frequency twice, ambiguous commas, no such column, memory. */
 MUST_CHECK enum status response_file_load(const char *file, const char *column,
                                           struct response_file *response);
 void response_file_free(struct response_file *response);

@@ -143,8 +143,7 @@ static bool write_all(int output, const void *bytes, size_t size)
     return true;
 }
 
-/* Decodes the file and leaves the process by _exit, which runs none of the parent's code. 0: done,
- * 1: failed. */
+/* Decodes the file and leaves by _exit, which runs no code of the parent. 0: done, 1: failed. */
 static _Noreturn void decode(int input, size_t size, int output)
 {
     struct sofa_file file;
@@ -192,8 +191,7 @@ static enum status read_values(struct sofa_file *file, int answer, off_t end, of
     return STATUS_OK;
 }
 
-/* Reads the answer. The child may have failed before it wrote it. So its pointers are not used, and
- * its texts are terminated here. */
+/* Reads the answer of a child that may have failed: uses no pointers, terminates the texts. */
 static enum status read_answer(struct sofa_file *file, int answer, bool *whole)
 {
     struct stat about;
@@ -211,8 +209,7 @@ static enum status read_answer(struct sofa_file *file, int answer, bool *whole)
     return *whole ? read_values(file, answer, about.st_size, at, whole) : STATUS_OK;
 }
 
-/* Waits for the child. If the host of a plugin has already waited for it, that counts as a refusal.
- */
+/* Waits for the child. If a plugin's host has already waited for it, that counts as a refusal. */
 static bool wait_for(pid_t child)
 {
     int status = 0;
@@ -415,8 +412,7 @@ static enum status correlation_init(struct lag_search *correlation, size_t most)
     return fft_double_create(length, &correlation->b);
 }
 
-/* Transforms `count` taps from `first` on, which may be negative. Taps outside the response are 0.
- */
+/* Transforms `count` taps from `first` on, perhaps negative. Taps outside the response are 0. */
 static void transform(const struct sofa_response *response, int64_t first, size_t count,
                       struct fft_double *fft)
 {
@@ -450,8 +446,7 @@ static const double *correlate(struct lag_search *correlation, const struct sofa
     return fft_double_samples(correlation->a);
 }
 
-/* The place of the largest correlation. If several are equal, apart from rounding, the one with the
- * least lag. */
+/* The place of the largest correlation; of those equal but for rounding, the one of least lag. */
 static size_t find_largest(const double *at_lag, size_t middle, size_t most)
 {
     size_t best = middle;

@@ -3,8 +3,7 @@
  * libmysofa reads HDF5, a format with pointers, and has crashed on damaged files. So it runs in a
  * child process. If the child crashes, that is an error here and has no other effect. The child
  * returns numbers and short texts. Their counts are checked here; their meaning is the caller's.
- * Threads: any. Not real-time.
- */
+ * Threads: any. Not real-time. */
 #ifndef HALO_SOFA_FILE_H
 #define HALO_SOFA_FILE_H
 
@@ -59,8 +58,7 @@ struct sofa_direction {
  * right), elevation upwards. The vector has x to the front, y to the left, z upwards. */
 struct sofa_direction sofa_direction_of(double azimuth, double elevation);
 
-/* Position number `index` of an array or, if it has only one, that one. Converted from `type` to
- * metres. False: there is none. */
+/* Position `index` of an array, or its only one, converted from `type` to metres. False: none. */
 bool sofa_position(const struct sofa_array *array, const char *type, size_t index, double xyz[3]);
 
 struct sofa_weight {
@@ -71,8 +69,7 @@ struct sofa_weight {
 /* ---- responses, with their delays ----
  *
  * Delays are in frames and may be fractional. A fractional delay is made by a windowed sinc of 64
- * taps, flat up to 0.9 of half the rate.
- */
+ * taps, flat up to 0.9 of half the rate. */
 struct sofa_response {
     const struct sofa_file *file;
     size_t measurement, receiver, emitter;
@@ -93,8 +90,7 @@ MUST_CHECK enum status sofa_response_lag(const struct sofa_response *a,
 /* The frames before and after a delay that its sinc needs. 0 if the delay is whole. */
 size_t sofa_delay_margin(double delay);
 
-/* Adds the response to a column, delayed by `delay` instead of its own delay. The column must have
- * room for it and its margins. */
+/* Adds the response, delayed by `delay` alone, to a column with room for it and its margins. */
 void sofa_response_add(const struct sofa_response *response, double weight, double delay,
                        double *column);
 
@@ -106,8 +102,7 @@ void sofa_response_add(const struct sofa_response *response, double weight, doub
  *
  * Without options, the sound's channels decide the loudspeakers; otherwise the front is taken. The
  * file may be damaged. Destroy *mask even after a failure. Errors: data other than impulse
- * responses, damage, options that do not fit, memory.
- */
+ * responses, damage, options that do not fit, memory. */
 MUST_CHECK enum status mask_sofa_make(const char *name, const struct sofa_file *file,
                                       const struct mask_load_options *options, struct mask **mask);
 

@@ -263,7 +263,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *warnings[WARNINGS_MOST]; /* warnings printed so far; guarded by `lock` */
 static size_t warning_count;          /* guarded by `lock` */
 
-/* Takes ownership of the line. Whether it is new and few enough warnings were printed. */
+/* Take the line. Returns whether it is new and fewer than WARNINGS_MOST were printed. */
 static bool remember(char *line)
 {
     pthread_mutex_lock(&lock);
@@ -373,8 +373,7 @@ static size_t add_letters(char *symbol, size_t length, struct name_span text)
     return length;
 }
 
-/* Make a symbol of a name, with or without the text in brackets. Units are always left out. NULL:
- * memory. */
+/* Make a symbol of a name, with or without text in brackets, always without units. NULL: memory. */
 static char *symbol_of(const char *name, bool with_brackets)
 {
     char *symbol = malloc(strlen(name) + sizeof "_port"); /* "_" may come before a digit */
@@ -404,8 +403,7 @@ static size_t count_alike(const struct plugin_info *info, size_t before, const c
     return count;
 }
 
-/* Replace the symbol of a port by `symbol`, which it then owns. NULL is the error that memory ran
- * out. */
+/* Replace the symbol of a port by `symbol`, which it then owns. NULL: memory ran out, an error. */
 static enum status rename_port(struct plugin_port *port, char *symbol)
 {
     if (!symbol)

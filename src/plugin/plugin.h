@@ -5,8 +5,7 @@
  *
  * Each kind (LV2, LADSPA, CLAP) is one struct plugin_kind; plugin.c lists them. plugin_instances.h
  * and plugin_filter.h handle channels, latency and isolation. Threads: the step may call functions
- * marked real-time. Only the control thread calls the others, while no step runs.
- */
+ * marked real-time. Only the control thread calls the others, while no step runs. */
 #ifndef HALO_PLUGIN_H
 #define HALO_PLUGIN_H
 
@@ -19,8 +18,7 @@
 enum { PLUGIN_PORTS_MOST = 10000 };
 #define PLUGIN_TAIL_UNKNOWN UINT64_MAX
 
-/* frames: a minute at 192 kHz; valid latencies are below */
-enum { PLUGIN_LATENCY_MOST = 60 * 192000 };
+enum { PLUGIN_LATENCY_MOST = 60 * 192000 }; /* frames: a minute at 192 kHz; latencies are below */
 
 enum plugin_port_type {
     PLUGIN_AUDIO,
@@ -53,8 +51,7 @@ struct plugin_port {
     char *group;                 /* "Oscillators/1"; NULL: none */
     float minimum;               /* -infinity: unbounded */
     float maximum;               /* infinity: unbounded */
-    /* always finite: the plugin's default, else a value within the range */
-    float initial;
+    float initial;               /* always finite: the default, else a value in the range */
     size_t point_count;
     struct plugin_point *points;
 };
@@ -134,8 +131,7 @@ struct plugin_settings {
     size_t block; /* most frames in a call of kind->process */
     bool varied;  /* some blocks are shorter than `block`; false: none is */
     struct plugin_tempo tempo;
-    /* blocks have a deadline: the plugin does long work on a thread of its own */
-    bool live;
+    bool live;          /* blocks have a deadline: long work is done on a thread of its own */
     const char *preset; /* URI; NULL: none */
     const char *state;  /* folder that kind->save wrote; loaded after the preset; NULL: none */
     size_t setting_count;
@@ -150,8 +146,7 @@ struct plugin {
     size_t inputs;                  /* audio ports, including side chains */
     size_t outputs;
     uint32_t *in_ports, *out_ports; /* indices of the audio ports */
-    /* values by port: control inputs as set, control outputs as the plugin reports them */
-    float *controls;
+    float *controls;  /* values by port: inputs as set, outputs as the plugin reports them */
     int64_t position; /* frame of the next block in the sound; negative before the sound */
     /* set by the first reset: why state or parameters failed to load; NULL: they did not */
     const char *trouble;
@@ -190,17 +185,15 @@ struct plugin_kind {
     /* Load the library of a described plugin, without an instance. Errors: the library cannot be
      * loaded, or lacks the plugin. NULL: describe has loaded it. */
     enum status (*probe)(const char *id);
-    /* Create an instance. Controls have their initial values, or the values from preset and state.
-     */
+    /* Create an instance. Controls have initial values, or those of preset and state. */
     enum status (*create)(const struct plugin_info *info, const struct plugin_settings *settings,
                           struct plugin **plugin);
     /* Real-time. Process one block of `frames` frames. `in` and `out` are the buffers of the audio
      * ports by index; no two overlap. The output may contain NaN or infinity. */
     void (*process)(struct plugin *plugin, const float *const *in, float *const *out,
                     size_t frames);
-    /* Discard all sound and keep all values. Required before the first block, after the first
-     * values are set: some plugins size buffers by the values, and state and parameters are loaded
-     * here. */
+    /* Discard all sound and keep all values. Required before the first block, once the values are
+     * set: some plugins size buffers by them; state and parameters are loaded here. */
     void (*reset)(struct plugin *plugin);
     /* Frames of sound after the end of the input, with the current values, or PLUGIN_TAIL_UNKNOWN.
      * NULL: the kind reports no tail. */
@@ -228,8 +221,7 @@ struct plugin_range {
 };
 struct plugin_range plugin_port_range(const struct plugin_port *port, uint32_t rate);
 
-/* The cause of a number from a child process. CAUSE_OTHER if the number is not a cause of one
- * failed call. */
+/* The cause of a number from a child process; CAUSE_OTHER if no single failed call has it. */
 enum cause plugin_cause(long long number);
 
 /* Errors: info->refusal. */
@@ -241,8 +233,7 @@ MUST_CHECK enum status plugin_create(const struct plugin_info *info,
                                      struct plugin **plugin);
 void plugin_destroy(struct plugin *plugin);
 
-/* For kinds: set in_ports and out_ports, and allocate the controls with initial values. Errors:
- * memory. */
+/* For kinds: set in_ports and out_ports, allocate controls with initial values. Errors: memory. */
 MUST_CHECK enum status plugin_ports_init(struct plugin *plugin, uint32_t rate);
 void plugin_ports_free(struct plugin *plugin);
 
@@ -274,8 +265,7 @@ HALO_REALTIME static inline void plugin_set(struct plugin *plugin, size_t port, 
     plugin->controls[port] = value;
 }
 
-/* Real-time. Latency in frames, as reported after the last block. 0 if the plugin reports no valid
- * latency. */
+/* Real-time. Latency in frames, as reported after the last block; 0 if none or invalid. */
 uint64_t plugin_latency(const struct plugin *plugin);
 
 /* The text that a plugin prints. With --verbose halo shows its first OUTPUT_MOST lines as notes,
@@ -305,21 +295,17 @@ void plugin_output_warn(const char *name, const char *line);
 void plugin_output_end(struct plugin_output *output);
 
 /* Reads the names of ports: brackets and units. Makes symbols of the names for plugins without
- * symbols (LADSPA, CLAP).
- *
- * A symbol is the name of the port in lower case, with "_" for everything but letters and digits,
+ * symbols (LADSPA, CLAP): the name in lower case, with "_" for everything but letters and digits,
  * and before a leading digit. Brackets that contain a unit are removed: "Gain [dB]" is `gain`. All
  * other brackets ("Wave (0 = sine, 1 = square)") are removed, too, unless two ports would then
- * share a symbol. If two still do, the second gets "_2". A symbol changes only if names of ports
- * change. */
+ * share a symbol. If two still do, the second gets "_2". */
 
 struct name_span {
     const char *text;
     size_t length;
 };
 
-/* Get the text within the next pair of brackets from *at on, and move *at behind the pair. False:
- * no more brackets. */
+/* Get the text in the next pair of brackets from *at on; *at then is behind it. False: no more. */
 bool name_next_brackets(const char **at, struct name_span *inner);
 
 /* The span without the blanks at both ends. */

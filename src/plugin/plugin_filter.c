@@ -413,8 +413,6 @@ enum {
 };
 static const double PROBE_SECONDS = 0.25;
 
-/* ---- blocks ---- */
-
 static bool wants_power_of_two(const struct plugin_info *info)
 {
     for (size_t i = 0; i < info->feature_count; i++)
@@ -439,8 +437,6 @@ static size_t piece_of(const struct plugin_filter_settings *settings, size_t blo
         return settings->block;
     return block < PIECE_MOST ? PIECE_MOST / block * block : block;
 }
-
-/* ---- instances ---- */
 
 /* The most changes in a piece: requested values, the first and last value of each point, and the
  * steps of ramps. Ramps of one port do not overlap. */

@@ -24,8 +24,7 @@
  * settings.allow_loud NaN and infinity become zero and are counted instead. After a failure the
  * output is silence, and filter->failure says why. Threads: while the step runs, one control thread
  * or the step itself may call plugin_filter_set and _value. All other functions but process belong
- * to the control thread while the step does not run.
- */
+ * to the control thread while the step does not run. */
 #ifndef HALO_PLUGIN_FILTER_H
 #define HALO_PLUGIN_FILTER_H
 
@@ -45,8 +44,7 @@ struct plugin_filter_settings {
     const struct plugin_info *info; /* outlives the filter */
     const struct plugin_map *map;   /* for a sound of `channels`; outlives the filter */
     const struct plugin_spec *spec; /* outlives the filter */
-    /* file for side chains; NULL: none. In the map its channels follow those of the sound.
-     * Outlives the filter */
+    /* side chains' file or NULL; outlives the filter. Its channels follow the sound's */
     struct plugin_side_chain *side;
     uint32_t rate;
     size_t channels;
@@ -87,8 +85,7 @@ float plugin_filter_value(const struct filter *filter, size_t port);
 /* Save the state of the plugin, see plugin_kind.save. Not while the step runs. */
 MUST_CHECK enum status plugin_filter_save(struct filter *filter, const char *folder);
 
-/* After the last block of a file: check that the plugin's process still runs. Errors: it has ended.
- */
+/* After the last block of a file: check that the plugin's process runs. Errors: it has ended. */
 MUST_CHECK enum status plugin_filter_confirm(struct filter *filter);
 
 #endif

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An instance. Its buffers are separate, since a plugin may write to its inputs or need aligned
- * memory. */
+/* An instance with its own buffers: a plugin may write to its inputs or need aligned memory. */
 struct slot {
     struct plugin *plugin;
     struct block in;

@@ -18,8 +18,7 @@
  * returns early when a signal asks to stop (stop.h). A child that takes longer than `patience` for
  * a block, or one second when live, counts as hung.
  *
- * Threads: kind->process is real-time, in a child process if there is a deadline.
- */
+ * Threads: kind->process is real-time, in a child process if there is a deadline. */
 #ifndef HALO_PLUGIN_INSTANCES_H
 #define HALO_PLUGIN_INSTANCES_H
 
@@ -51,8 +50,7 @@ struct plugin_instances_kind {
     void (*process)(struct plugin_instances *instances, const float *const *in, float *const *out,
                     size_t frames, const struct plugin_change *changes, size_t count);
     void (*reset)(struct plugin_instances *instances);
-    /* Check after the last piece that the instances still run. Errors: they have ended. NULL: they
-     * always run. */
+    /* Check after the last piece that the instances run. Errors: they ended. NULL: no check. */
     enum status (*confirm)(struct plugin_instances *instances);
     enum status (*save)(struct plugin_instances *instances, const char *folder);
     void (*close)(struct plugin_instances *instances);

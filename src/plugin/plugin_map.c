@@ -262,8 +262,6 @@ static void silence_from(const struct plugin_side_chain *side, float *const *to,
         memset(to[c] + frame, 0, (frames - frame) * sizeof(float));
 }
 
-/* ---- in memory ---- */
-
 static enum status copy(struct source *source, struct sink *sink, const struct block *chunk)
 {
     for (size_t got = CHUNK; got == CHUNK;) {
@@ -301,8 +299,6 @@ HALO_REALTIME static void read_memory(struct plugin_side_chain *side, int64_t po
     }
 }
 
-/* ---- from the file ---- */
-
 static enum status read_on(struct plugin_side_chain *side, uint64_t position, size_t frames,
                            float *const *to, size_t *got)
 {
@@ -333,8 +329,6 @@ static void read_source(struct plugin_side_chain *side, int64_t position, size_t
     if (side->has_failed)
         silence_from(side, to, 0, frames);
 }
-
-/* ---- both ---- */
 
 static enum status open_file(struct plugin_side_chain *side, uint32_t rate, bool allow_truncated)
 {

@@ -12,8 +12,7 @@
  * @map= names them, too.
  *
  * The result has the outputs of all instances. A plugin without outputs (a meter, a MIDI processor)
- * gets a copy of the sound, which passes unchanged.
- */
+ * gets a copy of the sound, which passes unchanged. */
 #ifndef HALO_PLUGIN_MAP_H
 #define HALO_PLUGIN_MAP_H
 
@@ -77,9 +76,8 @@ MUST_CHECK enum status plugin_side_chain_open(struct plugin_side_chain *side, co
                                               uint32_t rate, bool allow_truncated, bool live);
 void plugin_side_chain_close(struct plugin_side_chain *side);
 
-/* On the step's thread; real-time if opened live. Read frames of the file from `position` on.
- * Before its first and after its last frame there is silence. Returns why it cannot be read, or
- * NULL. */
+/* On the step's thread; real-time if opened live. Read frames of the file from `position` on,
+ * silence before its first and after its last. Returns why it cannot be read, or NULL. */
 const char *plugin_side_chain_read(struct plugin_side_chain *side, int64_t position, size_t frames,
                                    float *const *to);
 

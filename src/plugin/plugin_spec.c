@@ -44,8 +44,7 @@ static enum status plugin_spec_take_reads(struct plugin_spec *spec, const char *
     spec->reads = reads;
     if (access(path, R_OK) != 0 || stat(path, &entry) != 0)
         return fail_errno(errno, "cannot read %s", path);
-    /* Only files are noted as read: which files of a folder are read is unknown, and the output may
-     * be in the folder, too. */
+    /* Only files are noted as read: a folder may have unread files, or the output. */
     bool added = S_ISDIR(entry.st_mode) || files_read_add(path);
     reads[spec->read_count] = strdup(path);
     if (!reads[spec->read_count])
@@ -103,8 +102,7 @@ size_t plugin_spec_preset_path(const char *text, size_t *start)
     return key ? (size_t)(key - text) - *start : strlen(text + *start);
 }
 
-/* The URI of a preset in a file, which the caller frees. NULL: no such file, or no memory (errno).
- */
+/* The URI of a preset in a file, which the caller frees. NULL: no such file or memory (errno). */
 static char *uri_of_file(const char *text)
 {
     char path[PATH_MAX], real[PATH_MAX], *uri = NULL;
@@ -230,8 +228,6 @@ static enum status plugin_spec_take_setting(struct plugin_spec *spec,
                 "param: takes URI=VALUE of a parameter, not '%s'; the parameters of %s: %s", text,
                 info->id, short_list_text(&list, "; halo plugins info lists all"));
 }
-
-/* ---- the whole ---- */
 
 enum { NAME_BYTES = 256 };
 
@@ -410,8 +406,7 @@ static bool read_switch(const struct plugin_port *port, struct plugin_range rang
     return true;
 }
 
-/* Move a value very near a bound to the bound: printing and parsing a bound may change it slightly.
- */
+/* Move a value near a bound to the bound: printing and parsing a bound may change it slightly. */
 static float snap(float value, struct plugin_range range)
 {
     if (value < range.minimum && value >= range.minimum - fabsf(range.minimum) * 1e-5f)

@@ -12,8 +12,7 @@
  *
  * A VALUE is a number, with the unit of the port or a multiple of it (-6dB, 1kHz, 20ms for a port
  * in seconds), the label of a point (mode=Lowpass, case ignored), or on, off, true, false for a
- * switch. A number takes precedence over a label. Threads: any. Not real-time.
- */
+ * switch. A number takes precedence over a label. Threads: any. Not real-time. */
 #ifndef HALO_PLUGIN_SPEC_H
 #define HALO_PLUGIN_SPEC_H
 
@@ -52,8 +51,7 @@ MUST_CHECK enum status plugin_spec_check_state(const struct plugin_spec *spec, c
 bool plugin_spec_is_automated(const struct plugin_spec *spec);
 void plugin_spec_free(struct plugin_spec *spec);
 
-/* Find a control input by name, and parse a value for it. Errors (usage): as for
- * plugin_spec_take(). */
+/* Find a control input by name and parse its value. Errors (usage): those of plugin_spec_take(). */
 MUST_CHECK enum status plugin_spec_port(const struct plugin_info *info, const char *name,
                                         size_t *port);
 MUST_CHECK enum status plugin_spec_value(const struct plugin_info *info, size_t port, uint32_t rate,

@@ -29,8 +29,7 @@ static bool read_count(const char **text, uint32_t rate, uint64_t *frames)
     return number;
 }
 
-/* Parse a TIME and advance *text. In "end-5s-end:", the first TIME is "end-5s": a ramp cannot begin
- * at the end. */
+/* Parse a TIME and advance *text. In "end-5s-end:" it is "end-5s", as no ramp begins at the end. */
 static bool read_time(const char **text, struct automation_time time, uint64_t *frames)
 {
     uint64_t before = 0;
@@ -119,8 +118,7 @@ static void insert(struct automation *automation, const struct automation_point 
     points[place] = *point;
 }
 
-/* Whether a step is at the first frame of a ramp: the ramp then begins at its value, after the
- * step's own time. */
+/* Whether a step is at a ramp's first frame: the ramp then begins after the step, at its value. */
 static bool joins(const struct automation_point *step, const struct automation_point *ramp)
 {
     return step->over == 0 && ramp->over > ramp->smooth && step->target == ramp->target &&

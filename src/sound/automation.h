@@ -4,8 +4,7 @@
  * sound's first frame, or with "end-" before its end. One time makes a step. Two times make a ramp
  * from the current value at the first time to the given value at the second. A step at a ramp's
  * first frame sets the value where the ramp begins; the step takes AUTOMATION_SMOOTH of the ramp's
- * time. Threads: any, one at a time.
- */
+ * time. Threads: any, one at a time. */
 #ifndef HALO_AUTOMATION_H
 #define HALO_AUTOMATION_H
 
@@ -41,8 +40,7 @@ static inline bool automation_is_word(const char *word)
 }
 
 /* Parse the times of "at=10s-12.5s:gain=-6". *change points to the rest, "gain=-6", within `word`.
- * Errors (usage): another form; a ramp that ends before it begins; "end" if the length of the sound
- * is unknown. */
+ * Errors (usage): another form; a ramp that ends before it begins; "end" without a known length. */
 MUST_CHECK enum status automation_parse(const char *word, struct automation_time time,
                                         struct automation_point *point, const char **change);
 

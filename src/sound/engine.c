@@ -15,7 +15,7 @@
 /* Which side has all slots at first: the owner or the thread. */
 enum io_thread_begin { IO_THREAD_WITH_OWNER, IO_THREAD_WITH_THREAD };
 
-enum { ENGINE_SLOTS = 2 }; /* blocks before and after the chain, each: one in use, one pending */
+enum { ENGINE_SLOTS = 2 }; /* blocks before the chain, and after it: one in use, one pending */
 
 /* A block from the source. */
 struct engine_input {
@@ -34,8 +34,7 @@ struct engine_output {
     bool ended;
 };
 
-/* The state of a run. The reader thread owns the source; the writer thread owns the sink and the
- * totals. */
+/* The state of a run. The reader thread owns the source, the writer thread sink and totals. */
 struct engine_job {
     struct filter *chain;
     struct source *source;
@@ -533,8 +532,7 @@ static enum status run_blocks(struct engine_job *run)
 }
 
 /* Start threads that read and write in parallel with the chain, unless settings.alone is set. A
- * port that waits for another program stays on the caller's thread, where signals interrupt the
- * wait. */
+ * port that waits for another program stays on the caller's thread, where signals end the wait. */
 static enum status start_threads(struct engine_job *run)
 {
     if (run->settings->alone)

@@ -1,6 +1,5 @@
 /* The engine: source -> chain -> sink, one step per block, for files and pipes. A device's callback
- * runs a chain itself (live.h).
- */
+ * runs a chain itself (live.h). */
 #ifndef HALO_ENGINE_H
 #define HALO_ENGINE_H
 
@@ -27,7 +26,7 @@ struct engine_run_settings {
     /* For a run whose output another run reads: write all output of the chain from its first frame
      * on, and measure its power. The sound then begins at frame latency + lead of the output. */
     bool whole;
-    /* The source is the output of such a run, so `sound_frames` tells where the sound ends. */
+    /* The source is the output of a run with `whole`: `sound_frames` tells where the sound ends. */
     bool knows_sound;
     /* frames of the sound: TAIL_NONE writes them, power.sound measures them */
     uint64_t sound_frames;

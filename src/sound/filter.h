@@ -3,8 +3,7 @@
  * Every filter is created for one block length and always called with that many frames. Its first
  * member is a struct filter. kind->process may run on a real-time thread: no allocation, locks,
  * files or output. A filter has a process function for one precision, or for both. Ownership: the
- * creator destroys the filter, or passes it to a chain.
- */
+ * creator destroys the filter, or passes it to a chain. */
 #ifndef HALO_FILTER_H
 #define HALO_FILTER_H
 
@@ -18,8 +17,7 @@ struct filter;
 
 struct filter_kind {
     const char *name;
-    /* Process one block of `block` frames: `in` has `inputs` channels, `out` has `outputs`. Their
-     * buffers never overlap. */
+    /* Process a block: `inputs` channels in, `outputs` out. The buffers never overlap. */
     void (*process)(struct filter *filter, const float *const *in, float *const *out);
     /* process() in double precision throughout. */
     void (*process_in_double)(struct filter *filter, const double *const *in, double *const *out);
@@ -39,9 +37,8 @@ struct filter {
     uint64_t tail;     /* frames of output after the end of the input, without latency */
     bool tail_unknown; /* the tail may be longer than `tail` */
     uint64_t late;     /* frames by which the true latency exceeded `latency` */
-    /* the last block is silence, because it missed its deadline (live) */
-    bool absent;
-    unsigned held_up; /* causes that made the last block late: bits FILTER_... */
+    bool absent;       /* the last block is silence, because it missed its deadline (live) */
+    unsigned held_up;  /* causes that made the last block late: bits FILTER_... */
     /* time at which the next block stops waiting for other processes, in ns of the monotonic clock,
      * set by the caller; 0: none */
     int64_t deadline;

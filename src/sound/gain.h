@@ -1,5 +1,4 @@
-/* A filter that scales every channel by one factor. Functions whose names end in _in_double make it
- * for double precision. */
+/* A filter that scales every channel by one factor. _in_double: for double precision. */
 #ifndef HALO_GAIN_H
 #define HALO_GAIN_H
 

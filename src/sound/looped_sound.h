@@ -1,14 +1,13 @@
-/* A sound that is looped, such as noise behind speech. The frames that are heard are in memory.
- * Frame i that is heard is frame (start + i) mod length of the file, at the wanted rate. Threads:
- * loaded by one, then read by many. */
+/* A sound that is looped, such as noise behind speech. The frames that are heard are in memory. The
+ * i-th frame that is heard is the file's frame (start + i) mod length; frames are counted at the
+ * wanted rate. Threads: loaded by one, then read by many. */
 #ifndef HALO_LOOPED_SOUND_H
 #define HALO_LOOPED_SOUND_H
 
 #include "signal/audio.h"
 #include "sound/port.h"
 
-/* Where in the file the loop begins: in frames at the wanted rate, in seconds, or as a share of the
- * file's length. */
+/* Where the loop begins in the file: frames at the wanted rate, seconds, or a share of the file. */
 enum looped_unit { LOOPED_FRAMES, LOOPED_SECONDS, LOOPED_SHARE };
 struct looped_start {
     double value; /* LOOPED_SHARE: from 0 to 1 */

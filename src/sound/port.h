@@ -3,8 +3,7 @@
  * real-time.
  *
  * Sound files read and write both precisions. Other ports are opened for one: for double by the
- * functions whose names end in _in_double. Ownership: the opener of a port closes it.
- */
+ * functions whose names end in _in_double. Ownership: the opener of a port closes it. */
 #ifndef HALO_PORT_H
 #define HALO_PORT_H
 
@@ -36,15 +35,12 @@ struct source {
     const struct source_kind *kind;
     const char *name; /* name of the sound, for messages */
     struct stream_format format;
-    int64_t frames; /* length of the sound, or FRAMES_UNKNOWN */
-    /* option with which halo reads the file in double precision; NULL: none */
-    const char *wide_option;
-    bool length_is_open; /* the header gives no length; the file was read to its end */
+    int64_t frames;          /* length of the sound, or FRAMES_UNKNOWN */
+    const char *wide_option; /* option that makes halo read the file in double; NULL: none */
+    bool length_is_open;     /* the header gives no length; the file was read to its end */
     bool seekable;
-    /* reads may wait for another program; only a signal interrupts them */
-    bool waits;
-    /* the opener's workers, which share reading in double; NULL: none */
-    struct workers *workers;
+    bool waits;              /* reads may wait for another program; only a signal interrupts them */
+    struct workers *workers; /* the opener's workers, which share reading in double; NULL: none */
     struct sound_traits traits; /* empty if the source is no file */
 };
 
@@ -55,8 +51,7 @@ struct sink_kind {
     /* The sound is complete: make it permanent. Call once, before close. Errors: libsndfile cannot
      * open the file again, or reads another format. */
     enum status (*commit)(struct sink *sink);
-    /* If commit was not called, no new file remains. */
-    void (*close)(struct sink *sink);
+    void (*close)(struct sink *sink); /* without a commit before, no new file remains */
 };
 
 struct sink {
@@ -91,9 +86,8 @@ void source_note_open_length(const char *name);
  * a stream, only metadata before the samples is read. Errors: memory. */
 MUST_CHECK enum status source_read_metadata(struct source *source);
 
-/* Read the metadata after a stream's samples (more_follows) into source->traits.metadata or into
- * another struct. Call after the last frame. More than 16 MiB are dropped with a message. Errors:
- * reading, memory. */
+/* Read the metadata after a stream's samples (more_follows) into traits.metadata or another struct,
+ * after the last frame. Beyond 16 MiB it is dropped with a message. Errors: reading, memory. */
 MUST_CHECK enum status source_read_metadata_after(struct source *source,
                                                   struct sound_metadata *metadata);
 

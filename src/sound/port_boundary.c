@@ -5,8 +5,7 @@
  *   reflect    d c b | a b c d | c b a    (the end frame is not repeated)
  *   wrap       b c d | a b c d | a b c
  *
- * Compiled for each precision.
- */
+ * Compiled for each precision. */
 #include "signal/real.h"
 #include "sound/port.h"
 

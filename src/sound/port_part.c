@@ -224,8 +224,7 @@ static const struct source_kind span_kind = {.read = span_read,
                                              .seek = span_seek,
                                              .close = span_close};
 
-/* Read up to the part, in a sound that cannot seek. In double, as samples may exceed single
- * precision. */
+/* Read up to the part, in a sound that cannot seek; in double, as samples may exceed single. */
 static enum status skip(struct sound_span *span)
 {
     struct block_in_double *block = &span->skipped;
@@ -258,8 +257,7 @@ static enum status check_end(struct sound_span *span, int64_t frames)
     return STATUS_OK;
 }
 
-/* Halves are recognised although decimals and products are rounded: products within 1 / `exact` of
- * a half count as one. */
+/* Products within 1 / `exact` of a half count as one, since decimals and products are rounded. */
 uint64_t sound_part_frames(double seconds, double rate)
 {
     static const double exact = 1e8; /* fractions of a frame */

@@ -1,8 +1,7 @@
 /* A sound at another rate, by libsoxr. Seeks do not change the output: resampling restarts at a
  * frame that both rates share, early enough for the filter to settle.
  *
- * Compiled for each precision.
- */
+ * Compiled for each precision. */
 #include "signal/real.h"
 #include "sound/port.h"
 

@@ -3,8 +3,7 @@
  *
  * Files are read on demand. A sound that cannot seek or has no known length is read to its end and
  * kept in memory, up to REGION_MEMORY_MIB. A region shorter than REGION_SHORT_SECONDS is kept in
- * memory, too, for looping. Threads: one at a time. Not real-time.
- */
+ * memory, too, for looping. Threads: one at a time. Not real-time. */
 #ifndef HALO_REGION_H
 #define HALO_REGION_H
 
@@ -54,8 +53,7 @@ void region_close(struct region *region);
 /* The next read begins at `frame`, not before region->from. */
 MUST_CHECK enum status region_seek(struct region *region, uint64_t frame);
 
-/* Read up to `frames` frames, not beyond region->to. *got < frames: the region has ended. Errors:
- * reading, NaN or infinity. */
+/* Read `frames` frames, or up to region->to if *got < frames. Errors: reading, NaN or infinity. */
 MUST_CHECK enum status region_read(struct region *region, float *const *planar, size_t frames,
                                    size_t *got);
 

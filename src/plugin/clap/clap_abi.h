@@ -4,8 +4,7 @@
  * <clap/clap.h> if there is one.
  *
  * Threads, in brackets: [main] the thread that made the plugin; [audio] one thread at a time, which
- * may change between calls; [any] any thread.
- */
+ * may change between calls; [any] any thread. */
 #ifndef HALO_CLAP_ABI_H
 #define HALO_CLAP_ABI_H
 
@@ -132,8 +131,7 @@ struct clap_plugin_descriptor {
 struct clap_plugin {
     const struct clap_plugin_descriptor *desc;
     void *plugin_data;
-    /* [main], before all other calls; false: the host destroys the plugin */
-    bool (*init)(const struct clap_plugin *plugin);
+    bool (*init)(const struct clap_plugin *plugin); /* [main], the first call; false: destroy it */
     void (*destroy)(const struct clap_plugin *plugin); /* [main], not active */
     bool (*activate)(const struct clap_plugin *plugin, double sample_rate,
                      uint32_t min_frames_count, uint32_t max_frames_count); /* [main] */
@@ -229,8 +227,8 @@ struct clap_param_info {
     double min_value, max_value, default_value;
 };
 
-struct clap_plugin_params {
-    uint32_t (*count)(const struct clap_plugin *plugin); /* [main], as the next four */
+struct clap_plugin_params { /* [main], except flush */
+    uint32_t (*count)(const struct clap_plugin *plugin);
     bool (*get_info)(const struct clap_plugin *plugin, uint32_t param_index,
                      struct clap_param_info *param_info);
     bool (*get_value)(const struct clap_plugin *plugin, uint32_t param_id, double *out_value);
@@ -410,8 +408,7 @@ struct clap_preset_discovery_location {
     uint32_t flags;
     const char *name;
     uint32_t kind;
-    /* path of a file or folder; NULL for CLAP_PRESET_DISCOVERY_LOCATION_PLUGIN */
-    const char *location;
+    const char *location; /* file or folder; NULL for CLAP_PRESET_DISCOVERY_LOCATION_PLUGIN */
 };
 
 struct clap_preset_discovery_soundpack {

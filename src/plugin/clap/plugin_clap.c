@@ -24,8 +24,7 @@ HALO_REALTIME static const struct clap_event_header *event_at(const struct clap_
     return index < events->count ? &events->values[index].header : NULL;
 }
 
-/* Add a value at the first frame of the block. If there is no room, the next block sends the value.
- */
+/* Add a value at frame 0 of the block. If there is no room, the next block sends the value. */
 HALO_REALTIME static void add_event(struct clap_events *events, struct clap_parameter *parameter,
                                     float value)
 {
@@ -66,8 +65,6 @@ HALO_REALTIME static void clap_events_next(struct clap_instance *instance, bool 
     if (delivered)
         instance->events.count = 0;
 }
-
-/* ---- the beat ---- */
 
 /* The transport for a block. CLAP counts quarter notes, halo counts beats of the tempo's unit. */
 HALO_REALTIME static const struct clap_event_transport *
@@ -156,8 +153,7 @@ static enum status clap_events_init(struct clap_events *events, struct clap_inst
     return events->values ? STATUS_OK : fail_memory("a plugin");
 }
 
-/* ---- state: a file with a line (id of the plugin, number of bytes), then the plugin's bytes ----
- */
+/* ---- state: a file with a line (id of the plugin, bytes), then the plugin's bytes ---- */
 
 struct clap_bytes {
     unsigned char *data;
@@ -297,8 +293,6 @@ static enum status clap_state_load(struct clap_instance *instance, const char *f
     return status;
 }
 
-/* ---- the instance ---- */
-
 enum { CALLBACKS_MOST = 64 /* most callbacks that cause one another */ };
 
 static const uint32_t CLAP_TAIL_ENDLESS = INT32_MAX;
@@ -366,8 +360,7 @@ static void stop_processing(struct clap_instance *instance)
     clap_enter(before);
 }
 
-/* In files, after a block: carry out the requests that the plugin made in it. Returns whether the
- * plugin was restarted. */
+/* In files, after a block: carry out the plugin's requests. Returns whether it was restarted. */
 static bool attend_between_blocks(struct clap_instance *instance)
 {
     attend_all(instance);
@@ -443,8 +436,7 @@ HALO_REALTIME static void run_or_silence(struct clap_instance *instance, float *
     clap_enter(before);
 }
 
-/* A plugin that computes its latency in its first block asks for a restart and loses that block. So
- * it gets the block again. */
+/* A plugin may ask for a restart in its first block, for a new latency: it gets the block again. */
 HALO_REALTIME static void clap_instance_process(struct plugin *plugin, const float *const *in,
                                                 float *const *out, size_t frames)
 {
@@ -507,8 +499,7 @@ static enum status make_handle(struct clap_instance *instance)
     return status;
 }
 
-/* Plugins may not discard all sound in reset(), as in other formats. So a new instance takes over
- * the state and the values of the old one. */
+/* A plugin's reset() may leave sound: a new instance takes over the old one's state and values. */
 static void renew(struct clap_instance *instance)
 {
     const struct clap_plugin *old = instance->handle;
@@ -620,8 +611,7 @@ static enum status build(struct clap_instance *instance, const struct plugin_set
     if (settings->state)
         TRY(clap_state_load(instance, settings->state));
     attend_all(instance);
-    /* If a preset or state was loaded, the controls take the plugin's values; otherwise the plugin
-     * gets the initial values. */
+    /* Controls take the values of a preset or state; else the plugin gets the initial values. */
     clap_values_read(instance, settings->preset || settings->state);
     return settings->live ? clap_service_create(instance, &instance->service) : STATUS_OK;
 }

@@ -7,8 +7,7 @@
  * Threads. CLAP tells [main] from [audio] calls, and one thread may make both by turns. A thread
  * takes a role while it calls the plugin (clap_enter); the extension thread-check answers by the
  * role. In files the processing thread also makes the plugin's [main] calls, between blocks. Live a
- * thread of the instance makes them (struct clap_service).
- */
+ * thread of the instance makes them (struct clap_service). */
 #ifndef HALO_PLUGIN_CLAP_H
 #define HALO_PLUGIN_CLAP_H
 
@@ -42,8 +41,7 @@ struct clap_library {
  * with its subfolders. A library hides libraries of the same name in later folders. */
 MUST_CHECK enum status clap_libraries(const struct plugin_found *found);
 
-/* Load a library and run its init code. The library stays loaded. Errors: it cannot be loaded, or
- * is no CLAP library. */
+/* Load a library for good, and run its init code. Errors: it cannot be loaded; no CLAP library. */
 MUST_CHECK enum status clap_library_open(const char *path, struct clap_library *library);
 void clap_library_close(struct clap_library *library); /* a zeroed one is allowed */
 
@@ -65,8 +63,7 @@ MUST_CHECK enum status clap_library_id(const char *path, const char *plugin, cha
 
 enum clap_role { CLAP_NO_THREAD, CLAP_MAIN_THREAD, CLAP_AUDIO_THREAD };
 
-/* Take a role on this thread. Returns the role before; the caller enters it again afterwards.
- * Real-time. */
+/* Take a role on this thread. Returns the old role, to be entered again afterwards. Real-time. */
 enum clap_role clap_enter(enum clap_role role);
 
 /* Requests of a plugin, as bits. */
@@ -109,8 +106,7 @@ MUST_CHECK enum status clap_plugin_make(const struct clap_library *library,
 /* Deactivate and destroy a plugin. NULL is allowed. */
 void clap_plugin_end(struct clap_host_side *side, const struct clap_plugin *plugin);
 
-/* An extension of the plugin. NULL: the plugin lacks it, or one of its `functions` pointers is
- * NULL. */
+/* An extension of the plugin. NULL: the plugin lacks it or one of its `functions` pointers. */
 const void *clap_extension(const struct clap_plugin *plugin, const char *id, size_t functions);
 #define CLAP_EXTENSION(plugin, id, type)                                                           \
     ((const struct type *)clap_extension(plugin, id, sizeof(struct type) / sizeof(void (*)(void))))
@@ -171,8 +167,7 @@ struct clap_instance {
     struct clap_event_transport transport;
     int64_t time; /* frames since the last reset */
     bool is_processing;
-    /* live only; NULL: the processing thread makes the [main] calls */
-    struct clap_service *service;
+    struct clap_service *service; /* live only; NULL: the processing thread makes [main] calls */
 };
 
 /* Activate and deactivate the plugin. On the main thread, while no block is processed. */
@@ -193,8 +188,7 @@ void clap_service_destroy(struct clap_service *service); /* NULL is allowed */
 void clap_service_pause(struct clap_service *service);
 void clap_service_resume(struct clap_service *service);
 
-/* Real-time: call before each block. False: the plugin must not process now; it is being restarted.
- */
+/* Real-time: call before each block. False: do not process; the plugin is being restarted. */
 bool clap_service_admits(struct clap_service *service);
 
 #endif

@@ -52,10 +52,7 @@ static bool shows(const struct clap_value_text *text, double value)
     return fabs(text->number - value) <= 0.51 * step + 1e-6 * fabs(value);
 }
 
-/* ---- unit ---- */
-
-/* Find the unit that texts show after the value itself, over the range. "20.0 kHz" for 20000 gives
- * no unit. */
+/* Find the unit that texts over the range show after the value; "20.0 kHz" for 20000 shows none. */
 static enum status find_unit_text(const struct clap_question *ask,
                                   const struct clap_param_info *about, struct plugin_port *port)
 {
@@ -77,8 +74,6 @@ static enum status find_unit_text(const struct clap_question *ask,
     return clap_text(unit, &port->unit) ? STATUS_OK : fail_memory("a plugin");
 }
 
-/* ---- points ---- */
-
 static enum status add_label(struct plugin_port *port, double value, const char *label)
 {
     struct plugin_point *more = realloc(port->points, (port->point_count + 1) * sizeof *more);
@@ -94,8 +89,7 @@ static bool says_switch(const char *text)
     return strcasecmp(text, "on") == 0 || strcasecmp(text, "off") == 0;
 }
 
-/* Make points of the texts of a parameter's steps. Texts that only show the number are no labels.
- */
+/* Make points of the texts of a parameter's steps. A text that only shows a number is no label. */
 static enum status find_points(const struct clap_question *ask, struct plugin_port *port)
 {
     bool says_more = false, is_whole = true;
@@ -165,8 +159,6 @@ static enum status add_port(struct plugin_info *info, const struct plugin_port *
     return more[info->port_count++].name ? STATUS_OK : fail_memory("a plugin");
 }
 
-/* ---- sound ---- */
-
 /* Name a channel of a port: "Main left", or "Main 3". */
 static void name_channel(const struct clap_audio_port_info *port, uint32_t channel, char *text,
                          size_t size)
@@ -180,7 +172,7 @@ static void name_channel(const struct clap_audio_port_info *port, uint32_t chann
         snprintf(text, size, "%.*s %u", length, port->name, channel + 1);
 }
 
-/* All inputs but the main input are side chains. If no input is marked as main, it is the first. */
+/* All inputs but the main input are side chains. If none is marked as main, the first input is. */
 static enum status add_audio_port(struct plugin_info *info, const struct clap_audio_port_info *port,
                                   uint32_t index, bool is_input)
 {
@@ -218,8 +210,6 @@ static enum status add_sound(const struct clap_plugin *plugin, struct plugin_inf
     }
     return STATUS_OK;
 }
-
-/* ---- parameters ---- */
 
 static enum status add_parameter(const struct clap_plugin *plugin,
                                  const struct clap_plugin_params *params, uint32_t index,
@@ -297,9 +287,8 @@ static enum status clap_describe_ports(const struct clap_plugin *plugin, struct 
 
 /* ---- presets ---- */
 
-/* The library's preset discovery finds presets, and the plugin loads them. The URI of a preset is
- * plugin:KEY for a preset in the plugin, file:PATH for a file, and file:PATH?key=KEY if the file
- * has several. */
+/* The library's preset discovery finds presets, the plugin loads them. URIs: plugin:KEY for a
+ * preset in the plugin, file:PATH for a file, file:PATH?key=KEY for one of several in a file. */
 
 enum { PROVIDERS_MOST = 64, PLACES_MOST = 256, PRESETS_MOST = 16384, PRESET_DEPTH = 8 };
 
@@ -326,8 +315,6 @@ struct preset_crawl {
     bool failed;  /* memory ran out */
 };
 
-/* ---- a preset ---- */
-
 static char *make_uri(const struct preset_crawl *crawl)
 {
     char *uri = NULL;
@@ -344,8 +331,7 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path ? path : "preset";
 }
 
-/* Keep the preset that was read, if it is for this plugin. A preset that names no plugin is for all
- * plugins of the library. */
+/* Keep the preset that was read if it is for this plugin: if it names this plugin, or none. */
 static void end_preset(struct preset_crawl *crawl)
 {
     struct plugin_info *info = crawl->info;
@@ -439,8 +425,6 @@ static void read_place(struct preset_crawl *crawl, uint32_t kind, const char *lo
     end_preset(crawl);
 }
 
-/* ---- places ---- */
-
 static bool is_preset_file(const struct clap_places *places, const char *path)
 {
     const char *dot = strrchr(file_name(path), '.');
@@ -515,8 +499,6 @@ static void free_places(struct clap_places *places)
     *places = (struct clap_places){0};
 }
 
-/* ---- providers ---- */
-
 static void read_provider(struct preset_crawl *crawl,
                           const struct clap_preset_discovery_factory *factory, const char *id)
 {
@@ -569,8 +551,6 @@ static enum status clap_describe_presets(const struct clap_library *library, con
     free(crawl);
     return failed ? fail_memory("a plugin") : STATUS_OK;
 }
-
-/* ---- loading ---- */
 
 enum status clap_preset_load(const struct clap_plugin *plugin, struct clap_host_side *side,
                              const char *uri)
@@ -658,8 +638,7 @@ static enum status fill_from_plugin(const struct clap_library *library,
     return info->loads_presets ? clap_describe_presets(library, id, info) : STATUS_OK;
 }
 
-/* Fill in the description. CLAP describes ports and parameters by an instance, so this makes one.
- */
+/* Fill in the description. CLAP describes ports and parameters of instances, so this makes one. */
 static enum status fill(const struct clap_library *library,
                         const struct clap_plugin_descriptor *descriptor, struct plugin_info *info)
 {

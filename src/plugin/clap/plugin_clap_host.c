@@ -27,8 +27,6 @@ bool clap_text(const char *text, char **copy)
     return *copy || !text || !*text;
 }
 
-/* ---- the search path ---- */
-
 /* Visits libraries until `visit` returns true. */
 struct clap_walk {
     bool (*visit)(void *context, const char *path);
@@ -70,8 +68,6 @@ static enum status walk_all(struct clap_walk *walk)
             status = plugin_places_each(place, walk_one, walk);
     return status;
 }
-
-/* ---- the list ---- */
 
 struct clap_listing {
     const struct plugin_found *found;
@@ -195,8 +191,6 @@ static const struct clap_plugin_descriptor *descriptor_of(const struct clap_libr
     }
     return NULL;
 }
-
-/* ---- by id ---- */
 
 /* Whether the bytes of the text are in the file. */
 static bool contains(const char *path, const char *text)
@@ -387,8 +381,6 @@ static void host_log(const struct clap_host *host, int32_t severity, const char 
         print_line(side, &line);
     }
 }
-
-/* ---- threads ---- */
 
 static bool is_main_thread(const struct clap_host *host)
 {

@@ -111,8 +111,7 @@ struct isolated_request {
     const struct plugin_kind *kind;
     const char *id;
     size_t holder_count;
-    /* holders that kind->use() needs; point into the arguments */
-    char **holders;
+    char **holders; /* holders that kind->use() needs; point into the arguments */
     struct plugin_instances_settings settings; /* the caller frees plugin.settings */
 };
 
@@ -354,8 +353,7 @@ static void run_block(struct server *server, const struct isolated_piece *piece,
     atomic_fetch_add(&server->memory.head->frames, instances->block);
 }
 
-/* Bind the thread to a CPU. Threads that the plugin starts later are bound, too; threads from its
- * opening are not. */
+/* Bind the thread to a CPU, with all threads that the plugin starts later (not at its opening). */
 static void move_to(struct server *server, int processor)
 {
     cpu_set_t one;
@@ -367,8 +365,7 @@ static void move_to(struct server *server, int processor)
         server->processor = processor;
 }
 
-/* Process a piece block by block, so that halo sees the progress, and after a crash how far it got.
- */
+/* Process a piece block by block: halo then sees the progress, and after a crash how far it got. */
 static void run_piece(struct server *server, const struct isolated_piece *piece)
 {
     size_t block = server->instances->block, next = 0, first = 0;
@@ -479,8 +476,7 @@ static enum status enter_sandbox(const struct isolated_request *request)
     return status;
 }
 
-/* Drop the real-time priority, so that threads that the plugin starts while it is opened or
- * measured are ordinary. */
+/* Drop the real-time priority, which threads started by opening or measuring would inherit. */
 static void prepare(struct server *server, const struct isolated_request *request)
 {
     server->priority = realtime_drop();

@@ -2,15 +2,14 @@
  * and the shared memory with orders and sound.
  *
  * halo posts orders and the child executes them in sequence. Order n lies in slot n % slots. The
- * slot belongs to the child once `posted` is n + 1, and to halo again once `done` is n + 1. Order 0
- * opens the instances.
+ * slot belongs to the child once `posted` has reached n + 1, and to halo again once `done` has
+ * reached n + 1. Order 0 opens the instances.
  *
  *   head | slot 0: order, changes, runs, values, in, out | slot 1 ...
  *
  * A plugin can write anywhere in the shared memory, at any time. halo therefore reads only numbers
  * and text from it, reads each number once and checks it, and keeps places and lengths of its
- * orders in memory of its own.
- */
+ * orders in memory of its own. */
 #ifndef HALO_PLUGIN_ISOLATED_H
 #define HALO_PLUGIN_ISOLATED_H
 
@@ -34,8 +33,7 @@ MUST_CHECK enum status isolated_args_make(const struct plugin_info *info,
                                           const char *sandbox, char ***args);
 void isolated_args_free(char **args);
 
-/* The files and folders that the user named for a plugin, and all texts that may be paths. NULL at
- * the end. Errors: memory. */
+/* Paths named by the user for a plugin, and texts that may be paths; NULL last. Errors: memory. */
 MUST_CHECK enum status isolated_named_make(const char *id, const struct plugin_settings *settings,
                                            char ***named);
 void isolated_named_free(char **named);
@@ -44,8 +42,7 @@ void isolated_named_free(char **named);
 
 enum {
     ISOLATED_DESCRIPTOR = 3, /* descriptor of the shared memory in the child */
-    /* descriptor for messages of halo's code in the child; the plugin does not print there */
-    ISOLATED_MESSAGES = 4,
+    ISOLATED_MESSAGES = 4,   /* descriptor for messages of halo's code in the child */
 };
 
 enum isolated_what { ISOLATED_OPEN, ISOLATED_PIECE, ISOLATED_RESET, ISOLATED_SAVE, ISOLATED_LEAVE };
@@ -70,8 +67,7 @@ struct isolated_order {
     size_t run_count; /* number of runs, set by the child */
 };
 
-/* Where the shared memory is in one process, and its layout. Inputs and outputs are channels of all
- * instances. */
+/* The shared memory in one process. Inputs and outputs are channels of all instances. */
 struct isolated_memory {
     struct isolated_head *head;
     size_t size; /* bytes */
@@ -103,12 +99,9 @@ void isolated_memory_free(struct isolated_memory *memory);
 /* Real-time. */
 struct isolated_piece isolated_memory_piece(const struct isolated_memory *memory, uint32_t number);
 
-/* Isolated plugin instances.
- *
- * halo posts a piece and waits for it. If there is a deadline, the child may fall some pieces
- * behind and catch up while halo plays silence. If it falls further behind, pieces are skipped, but
- * their changes of values are kept.
- */
+/* Isolated plugin instances. halo posts a piece and waits for it. If there is a deadline, the child
+ * may fall some pieces behind and catch up while halo plays silence. If it falls further behind,
+ * pieces are skipped, but their changes of values are kept. */
 
 struct isolated_instances; /* its first member is a struct plugin_instances */
 

@@ -24,8 +24,7 @@
 /* The thread starts the process, reads its output, and detects its end. A process that answers no
  * order and does no block for `patience` seconds hangs, and the thread kills it. Messages of halo's
  * code in the child have a channel of their own and become notes in halo. If halo ends, the process
- * and all that it started end, too (plugin_supervisor.h). Terminal signals do not reach the
- * process. */
+ * and its children end, too (plugin_supervisor.h). Terminal signals do not reach the process. */
 
 enum { POLL_MS = 20, MESSAGE_MOST = 2048, MESSAGES_MOST = 200, END_MOST = 400 };
 
@@ -170,8 +169,7 @@ static void watch_for_hanging(struct plugin_child *child, double passed)
     atomic_store(&child->stop, monotonic_seconds());
 }
 
-/* When it is time, tell the supervisor to end all processes of the plugin; if it does not, kill it.
- */
+/* When it is time, tell the supervisor to end the plugin's processes. If it does not, kill it. */
 static void stop_when_due(struct plugin_child *child, double now)
 {
     double late = now - atomic_load(&child->stop);
@@ -238,8 +236,7 @@ static bool start(struct plugin_child *child)
     return error == 0;
 }
 
-/* One thread starts and watches the process, since the process dies with the thread that started
- * it. */
+/* One thread starts and watches the process, which dies with the thread that started it. */
 static void *child_main(void *argument)
 {
     struct plugin_child *child = argument;
@@ -252,8 +249,7 @@ static void *child_main(void *argument)
     return NULL;
 }
 
-/* Set what the child is doing, for the message about its end: "while it was loaded"; NULL: it
- * processes sound. */
+/* Set what the child does, for messages about its end: "while it was loaded"; NULL: processing. */
 static void plugin_child_doing(struct plugin_child *child, const char *doing, double patience)
 {
     atomic_store(&child->patience, patience);
@@ -314,8 +310,7 @@ struct isolated_instances {
     unsigned rest;         /* number of pieces not to wait for after the next late piece */
     unsigned resting;      /* number of next pieces not to wait for */
     size_t kept_count;
-    /* changes of pieces that were not posted; room for one for each port */
-    struct plugin_change *kept;
+    struct plugin_change *kept; /* changes of pieces not posted; room for one for each port */
     float *values;
     struct plugin_run *runs;
 };
@@ -379,8 +374,7 @@ HALO_REALTIME static const char *isolated_end(const struct isolated_instances *i
                                                   : NULL;
 }
 
-/* Whether at most `behind` orders are not done. More answers than orders mean that the plugin has
- * overwritten the number. */
+/* Whether at most `behind` orders are not done. Sets `overwritten` if more are done than posted. */
 HALO_REALTIME static bool is_near(struct isolated_instances *isolated, size_t behind)
 {
     uint32_t missing = isolated->posted - atomic_load(&isolated->memory.head->done.value);
@@ -465,8 +459,7 @@ HALO_REALTIME static void output(struct isolated_instances *isolated, uint32_t n
     take_runs(isolated, &piece, frames);
 }
 
-/* Keep the changes of a piece that is not posted. They take effect at the first frame of the next
- * posted piece. */
+/* Keep the changes of a piece that is not posted, for the first frame of the next posted piece. */
 HALO_REALTIME static void keep_changes(struct isolated_instances *isolated,
                                        const struct plugin_change *changes, size_t count)
 {
@@ -574,8 +567,6 @@ HALO_REALTIME static void isolated_process(struct plugin_instances *instances,
     output_silence(isolated, out, frames);
 }
 
-/* ---- set-up ---- */
-
 enum { SPIN_NS = 50000 };
 
 static const double ORDER_TIME = 3;    /* factor for the patience with orders that may read files */
@@ -593,8 +584,7 @@ static enum status report_end(struct isolated_instances *isolated, const char *v
                : STATUS_INTERRUPTED;
 }
 
-/* Report the error in the child's answer. The plugin may have written the text, so its name goes
- * before it. */
+/* Report the error in the child's answer after the plugin's name: a plugin may forge errors. */
 static enum status report_answer(const struct isolated_instances *isolated)
 {
     const struct isolated_head *head = isolated->memory.head;

@@ -12,8 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Paths of the system. Not all of /etc and /proc, where keys of the machine and other processes
- * are. */
+/* Paths of the system. Not all of /etc and /proc, which show keys and other processes. */
 static const char *const system_places[] = {
     "/usr",
     "/lib",
@@ -320,8 +319,7 @@ static bool stays_below(const char *target)
            !strstr(target, "/..");
 }
 
-/* The new target of a link out of the state, seen from its new folder. False: the plugin may not
- * read the target. */
+/* The target of a link out of the state, from its new folder. False: the plugin may not read it. */
 static bool lead_out(const struct state_copy *copy, int from, int to, const char *name,
                      char target[PATH_MAX])
 {

@@ -3,8 +3,7 @@
  *
  * A folder stands for everything below it. Targets of links in plugin folders are listed, too,
  * since the user installed these folders. Targets of links in other folders are not, since a
- * stranger may have made those folders. Threads: any, one at a time.
- */
+ * stranger may have made those folders. Threads: any, one at a time. */
 #ifndef HALO_PLUGIN_READS_H
 #define HALO_PLUGIN_READS_H
 
@@ -15,8 +14,7 @@ struct plugin_reads {
     char **paths; /* the paths need not exist */
 };
 
-/* `named`: paths that the user named, NULL at the end; texts that are no paths do no harm. Errors:
- * memory. */
+/* `named`: paths that the user named, and texts that are none; NULL last. Errors: memory. */
 MUST_CHECK enum status plugin_reads_init(struct plugin_reads *reads, char *const *named);
 void plugin_reads_free(struct plugin_reads *reads);
 

@@ -87,15 +87,13 @@ static struct landlock_ruleset ruleset_of(int version)
     return set;
 }
 
-/* The size of the structure for a version. Old kernels refuse newer fields, even if these are zero.
- */
+/* The structure's size for a version. Old kernels refuse newer fields, even if they are zero. */
 static size_t size_for(int version)
 {
     return version >= 6 ? 24 : version >= 4 ? 16 : 8;
 }
 
-/* Permit rights on a path. A path that is missing or that halo may not open needs no rule. Returns
- * 0, or -1 and errno. */
+/* Permit rights on a path; a missing or unreadable one needs none. Returns 0, or -1 and errno. */
 static int permit(int ruleset, const char *path, uint64_t rights)
 {
     struct stat about;
@@ -148,8 +146,7 @@ static enum status sandbox_enter_files(const char *folder, const struct plugin_r
 
 #ifdef HALO_WITH_SECCOMP
 
-/* A call by name. `number` is for calls that an old libseccomp does not know; it is the same on all
- * architectures. */
+/* A call by name. `number`: for old libseccomps that lack the name; alike on all architectures. */
 struct forbidden_call {
     const char *name;
     int number;
@@ -316,8 +313,7 @@ static int forbid_cases(scmp_filter_ctx filter)
         UNLESS(prlimit64, 0, 0), /* allowed for the process itself */
         UNLESS(setpriority, 0, PRIO_PROCESS),
         UNLESS(personality, 0, UINT32_MAX), /* allowed to ask for the personality */
-        /* Forbidden, since a pair of datagram sockets (SOCK_RAW is the same) could send to named
-         * sockets. */
+        /* Forbidden: a pair of datagram sockets (SOCK_RAW, too) could send to named sockets. */
         UNLESS(socketpair, 0, AF_UNIX),
         IF_BITS(socketpair, 1, 0xf, SOCK_DGRAM),
         IF_BITS(socketpair, 1, 0xf, SOCK_RAW),
@@ -392,14 +388,12 @@ static enum status sandbox_enter_calls(void)
 
 #endif
 
-/* ---- the whole ---- */
+/* ---- in halo: options ---- */
 
 #define GIBIBYTE (UINT64_C(1) << 30)
 
 static bool is_off;                         /* --no-sandbox */
 static uint64_t memory_most = 4 * GIBIBYTE; /* --plugin-memory */
-
-/* ---- in halo: options ---- */
 
 enum status plugin_sandbox_parse_off(void *options, const struct option_row *row, const char *value)
 {
@@ -593,8 +587,7 @@ void plugin_sandbox_hide_display(void)
         setenv("QT_QPA_PLATFORM", "offscreen", 0);
 }
 
-/* Set TMPDIR to the process's own folder, and remove variables of displays and sockets, which
- * cannot be reached. */
+/* Set TMPDIR to the process's own folder; remove variables of displays and sockets. */
 static void set_environment(const struct plugin_sandbox *sandbox)
 {
     static const char *const useless[] = {"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",

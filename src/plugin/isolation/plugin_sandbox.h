@@ -14,8 +14,7 @@
  *                      capabilities, and all that it starts ends with it
  *
  * Any part also sets limits: memory, threads, open files, file size, no core files. Threads: the
- * main thread sets the options before the first process is started.
- */
+ * main thread sets the options before the first process is started. */
 #ifndef HALO_PLUGIN_SANDBOX_H
 #define HALO_PLUGIN_SANDBOX_H
 
@@ -29,8 +28,7 @@ enum plugin_sandbox_part { SANDBOX_FILES = 1, SANDBOX_CALLS = 2, SANDBOX_PROCESS
 
 /* ---- in halo ---- */
 
-/* Parsers of --no-sandbox and --plugin-memory SIZE, for option tables. Both hold for the whole run.
- */
+/* Parsers of the options --no-sandbox and --plugin-memory SIZE, which hold for the whole run. */
 MUST_CHECK enum status plugin_sandbox_parse_off(void *options, const struct option_row *row,
                                                 const char *value);
 MUST_CHECK enum status plugin_sandbox_parse_memory(void *options, const struct option_row *row,
@@ -50,8 +48,7 @@ unsigned plugin_sandbox_parts(void);
 /* Whether --no-sandbox was given. */
 bool plugin_sandbox_is_off(void);
 
-/* The name of a part: "files", "calls" or "processes"; NULL past the last. *part: bit of the part.
- */
+/* The name of a part: "files", "calls" or "processes"; NULL past the last. *part: its bit. */
 const char *plugin_sandbox_part_name(size_t index, unsigned *part);
 
 /* Make the word and the folder for one process. Call plugin_sandbox_release after its end. Errors:

@@ -24,9 +24,8 @@
 #include <unistd.h>
 
 enum {
-    SUPERVISOR_END = SIGUSR1, /* the supervisor ignores other signals to end, which are for halo */
-    /* Exit codes that report an exceeded limit. A plugin's own exit codes are changed if they equal
-     * these. */
+    SUPERVISOR_END = SIGUSR1, /* ends the supervisor; it blocks other signals, which are for halo */
+    /* Exit codes for an exceeded limit. A plugin's own exit code is changed if it equals one. */
     SUPERVISOR_MEMORY_USED = 120,
     SUPERVISOR_THREADS_USED = 121,
 };
@@ -83,8 +82,7 @@ void supervisor_drop_capabilities(void)
     syscall(SYS_capset, &header, none);
 }
 
-/* Start the first process of a namespace. It takes over orphans, and signals from the namespace do
- * not end it. */
+/* Start the namespace's first process. It adopts orphans; the namespace's signals do not end it. */
 static pid_t start_first(const struct supervisor *supervisor)
 {
     pid_t process = fork();
@@ -101,8 +99,7 @@ static pid_t start_first(const struct supervisor *supervisor)
 /* ---- watching ---- */
 
 struct consumption {
-    /* bytes that the process has written to; mapped files do not count */
-    unsigned long long memory;
+    unsigned long long memory; /* bytes that the process has written to, except mapped files */
     unsigned long long threads;
 };
 
@@ -190,8 +187,7 @@ static void kill_children(void)
         closedir(listing);
 }
 
-/* End all processes below. When a child ends, its children become children of the supervisor, so
- * this repeats. */
+/* End all processes below. Repeats, since a dead child's children become the supervisor's. */
 static void end_all(const struct supervisor *supervisor)
 {
     const struct timespec pause = {.tv_nsec = 1000000};

@@ -9,8 +9,7 @@
  * The supervisor ends with the exit code or the signal of the plugin's process. If halo ends in any
  * way, or sends SUPERVISOR_END, the supervisor kills all processes below it and ends. It kills a
  * plugin that exceeds the limit of memory or threads. Threads: call these functions while the
- * process has only one thread.
- */
+ * process has only one thread. */
 #ifndef HALO_PLUGIN_SUPERVISOR_H
 #define HALO_PLUGIN_SUPERVISOR_H
 
@@ -18,24 +17,20 @@
 
 enum { SUPERVISOR_THREADS = 1024 };
 
-/* Path of the program to start as a child: this program, or the path in the variable HALO_PROGRAM
- * (for tests). */
+/* Path of the program to start as a child: this program, or for tests the variable HALO_PROGRAM. */
 const char *own_program(void);
 
 /* In halo: start own_program() in a session of its own, with default signals. `descriptors` become
- * the child's descriptors from 0 on, -1 is /dev/null, and it gets no others. Returns 0 or an errno.
- */
+ * the child's only descriptors, from 0 on; -1 is /dev/null. Returns 0 or an errno. */
 int supervisor_spawn(char *const *arguments, const int *descriptors, int count, pid_t *process);
 
-/* Become a supervisor: returns in a new process below it. After an error it may also return in the
- * first process. */
+/* Become a supervisor: returns in a new process below it, or after an error maybe in the caller. */
 MUST_CHECK enum status supervisor_start(const struct plugin_sandbox *sandbox);
 
 /* Drop all capabilities of this process, also if it runs as root. */
 void supervisor_drop_capabilities(void);
 
-/* In halo: a text about the limit that made a supervisor end with this exit code. NULL: no limit
- * did. */
+/* In halo: the limit, as text, that made a supervisor end with this exit code. NULL: none did. */
 const char *supervisor_excess(int exit_code);
 
 /* In halo: tell a supervisor to end, with all processes below it. Wait for its end by waitpid(). */

@@ -14,7 +14,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-/* ---- libraries and ids ---- */
+/* ---- libraries ---- */
 
 struct plugin_ladspa_library {
     void *handle;
@@ -136,8 +136,7 @@ static enum status plugin_ladspa_library_find(const char *name, char **path)
                              : refuse(name);
 }
 
-/* The shortest name that finds this path: without folder and ".so" if it is in the search path,
- * else the path. */
+/* The shortest name that finds the path: without folder and ".so", or the path itself. */
 static enum status plugin_ladspa_library_name(const char *path, char **name)
 {
     *name = bare_name(path);
@@ -202,8 +201,7 @@ static enum status plugin_ladspa_id_split(const char *id, char **library, const 
     return is_there(*library) ? STATUS_OK : cut(id, first, library, label);
 }
 
-/* Make an id. Colons in the library's name get a backslash, since the first plain colon ends the
- * name. */
+/* Make an id. Colons in the library's name get a backslash, as a plain colon ends the name. */
 static enum status plugin_ladspa_id_make(const char *path, const char *label, char **id)
 {
     char *name, *text = NULL;
@@ -303,8 +301,6 @@ static enum status plugin_ladspa_library_label(const struct plugin_ladspa_librar
 
 /* ---- ports ---- */
 
-/* ---- units ---- */
-
 /* Get the unit of a port's name: "dB" of "Gain [dB]". *unit NULL: no known unit. */
 static enum status name_unit(const char *name, char **unit)
 {
@@ -315,8 +311,6 @@ static enum status name_unit(const char *name, char **unit)
     *unit = found ? strdup(found) : NULL;
     return found && !*unit ? fail_memory("a plugin") : STATUS_OK;
 }
-
-/* ---- points ---- */
 
 /* Parse an item of a list in brackets, such as "1 = sine". */
 static bool read_point(struct name_span item, float *value, struct name_span *label)
@@ -359,8 +353,6 @@ static enum status parse_points(struct plugin_port *port, struct name_span list)
     return STATUS_OK;
 }
 
-/* ---- ranges ---- */
-
 static void set_bounds(const LADSPA_PortRangeHint *hint, struct plugin_port *port)
 {
     LADSPA_PortRangeHintDescriptor hints = hint->HintDescriptor;
@@ -383,8 +375,7 @@ static void set_bounds(const LADSPA_PortRangeHint *hint, struct plugin_port *por
     }
 }
 
-/* The defaults low, middle and high as ladspa.h defines them. If a bound is infinite or has no
- * logarithm, the nearest value. */
+/* The value at `share` of the range. If a bound is infinite: the other bound; if both are: 0. */
 static float between(const struct plugin_port *port, float share)
 {
     float low = port->minimum, high = port->maximum;
@@ -420,8 +411,7 @@ static void set_initial(LADSPA_PortRangeHintDescriptor hints, struct plugin_port
             port->initial = values[i].value;
             return;
         }
-    /* Without a hint the default is the middle of the range, or the value nearest 0 if a bound is
-     * infinite. */
+    /* No hint: the middle of the range, or the value nearest 0 if a bound is infinite. */
     port->initial = isfinite(port->minimum) && isfinite(port->maximum)
                         ? between(port, 0.5F)
                         : fmaxf(port->minimum, fminf(port->maximum, 0));
@@ -452,8 +442,6 @@ static void set_range(const LADSPA_PortRangeHint *hint, struct plugin_port *port
     if (!port->initial_counts_in_rate && !port->counts_in_rate)
         port->initial = fmaxf(port->minimum, fminf(port->maximum, port->initial));
 }
-
-/* ---- ports ---- */
 
 static bool reports_latency(const struct plugin_port *port)
 {
@@ -577,8 +565,6 @@ static enum status describe(const char *id, struct plugin_info **result)
         plugin_info_destroy(info);
     return status;
 }
-
-/* ---- listing ---- */
 
 static enum status open(const char *holder, const struct plugin_found *found)
 {

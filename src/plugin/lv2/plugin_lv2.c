@@ -131,8 +131,7 @@ static enum status lv2_bundles_contents(const char *holder, bool computes,
     lilv_world_set_option(world, LILV_OPTION_DYN_MANIFEST, option);
     lilv_node_free(option);
     lv2_world_load(world, holder);
-    /* Read the terms that the bundle defines now, so that they cannot affect other bundles later.
-     */
+    /* Read now the terms that the bundle defines: they must not affect other bundles later. */
     lilv_world_load_specifications(world);
     lilv_world_load_plugin_classes(world);
     contents->is_base = has_things(world, LV2_CORE__Specification) ||
@@ -280,8 +279,7 @@ enum status lv2_world_find(const char *uri, const LilvPlugin **plugin)
 
 enum { DESCRIPTORS_MOST = 10000 };
 
-/* Look for the plugin in its library. Libraries with lv2_lib_descriptor need bundle and features:
- * lilv looks there. */
+/* Look for the plugin in its library, but let lilv look if the library has lv2_lib_descriptor. */
 static enum status look_into(void *handle, const char *path, const char *uri)
 {
     if (dlsym(handle, "lv2_lib_descriptor"))

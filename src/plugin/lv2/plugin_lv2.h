@@ -27,8 +27,7 @@ const LilvNode *lv2_world_node(const char *uri);
 /* Whether any bundle states (subject, predicate, object); NULL: any object. */
 bool lv2_world_says(const LilvNode *subject, const char *predicate, const char *object);
 
-/* The text of `node`, which the caller frees. Frees the node. NULL: `node` is NULL, or memory ran
- * out. */
+/* The text of `node`, which the caller frees. Frees `node`. NULL: `node` is NULL, or no memory. */
 char *lv2_world_text(LilvNode *node);
 
 /* ---- plugin_lv2_describe.c: a plugin of a bundle as a struct plugin_info ---- */
@@ -48,17 +47,15 @@ MUST_CHECK enum status lv2_worker_create(struct lv2_worker **worker);
 /* The feature for the plugin; its schedule_work is real-time. Valid until lv2_worker_destroy. */
 LV2_Worker_Schedule *lv2_worker_feature(struct lv2_worker *worker);
 
-/* Serve this instance from now on. lv2_worker_serves: whether the instance has the worker
- * extension. */
+/* Serve this instance from now on. _serves: whether the instance has the worker extension. */
 void lv2_worker_serve(struct lv2_worker *worker, LilvInstance *instance);
 bool lv2_worker_serves(const struct lv2_worker *worker);
 
 /* Start a thread, unless the plugin has no work. Errors: no thread. */
 MUST_CHECK enum status lv2_worker_start(struct lv2_worker *worker);
 
-/* Call after run(), on the thread of run(). If the worker has no thread, does the work; then
- * delivers the responses and calls end_run(). Returns whether anything happened. Real-time if the
- * worker has a thread. */
+/* Call after run(), on its thread. Does the work if no worker thread does, delivers responses,
+ * calls end_run(). Returns whether anything happened. Real-time with a worker thread. */
 bool lv2_worker_respond(struct lv2_worker *worker);
 
 /* Between pause and resume the worker's thread is idle and lv2_worker_respond does all work. For
@@ -75,9 +72,8 @@ void lv2_worker_destroy(struct lv2_worker *worker);
 
 /* ---- plugin_lv2_features.c: features that halo offers to an instance ---- */
 
-/* Map URIs to numbers from 1 on, and back. All plugins of the process share the numbers, which are
- * never removed. 0: no memory. Threads: any; a lock is taken. Plugins that honour hardRTCapable do
- * not map URIs in run(). */
+/* Map URIs to numbers from 1 on, and back. All plugins of the process share the numbers for good.
+ * 0: no memory. Any thread; takes a lock, but hardRTCapable plugins do not map URIs in run(). */
 LV2_URID_Map *lv2_urid_map(void);
 LV2_URID_Unmap *lv2_urid_unmap(void);
 LV2_URID lv2_urid(const char *uri);
@@ -113,8 +109,7 @@ struct lv2_features {
 bool lv2_features_know(const char *uri);
 bool lv2_features_know_option(const char *uri);
 
-/* `sequence`: bytes of the largest sequence of events. All arguments outlive the features, which
- * must not move. */
+/* `sequence`: most bytes of a sequence. Arguments outlive the features, which must not move. */
 void lv2_features_init(struct lv2_features *features, const struct plugin_info *info,
                        const struct plugin_settings *settings, uint32_t sequence,
                        struct lv2_worker *worker, LV2_Log_Log *log, struct lv2_paths *paths);
@@ -141,8 +136,7 @@ struct lv2_time_ports {
     } ports[LV2_TIME_PORTS];
 };
 
-/* Find the ports. Without a tempo there are none. `controls`: values by port, as set by a preset.
- */
+/* Find the ports; without a tempo there are none. `controls`: values by port, set by a preset. */
 void lv2_time_ports_find(struct lv2_time_ports *ports, const LilvPlugin *plugin,
                          const struct plugin_info *info, const struct plugin_settings *settings,
                          const float *controls);
@@ -168,8 +162,7 @@ void lv2_events_connect(struct lv2_events *events, LilvInstance *instance);
  * the restored state of the instance has their values. */
 void lv2_events_repeat(struct lv2_events *events, bool restored);
 
-/* Real-time. Call before each run: empties the outputs, writes the position, and writes each
- * message once. */
+/* Real-time. Call before each run: empties outputs, writes the position, and each message once. */
 void lv2_events_prepare(struct lv2_events *events, int64_t position, size_t frames);
 
 /* ---- plugin_lv2_instance.c: implements struct plugin_kind ---- */

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- ports ---- */
-
 /* The headers of Debian 12 lack this property. */
 #define IS_SIDE_CHAIN LV2_CORE_PREFIX "isSideChain"
 
@@ -299,8 +297,7 @@ static bool type_of(const LilvNode *parameter, enum plugin_parameter_type *type)
     return false;
 }
 
-/* Whether the plugin asks for blocks of a certain kind, even as an option. Such plugins should not
- * get split blocks. */
+/* Whether the plugin asks for a kind of block, even as an option: it should get no split blocks. */
 static bool wants_whole_blocks(const LilvPlugin *plugin)
 {
     static const char *const kinds[] = {LV2_BUF_SIZE__fixedBlockLength,

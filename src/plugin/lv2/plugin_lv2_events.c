@@ -65,8 +65,7 @@ HALO_REALTIME static void lv2_old_buffer_clear(void *made)
     buffer->size = 0;
 }
 
-/* A buffer for a port, with room for `bytes` bytes of events, which the caller frees. NULL: memory.
- */
+/* A buffer for a port, with `bytes` bytes for events, which the caller frees. NULL: memory. */
 static void *lv2_old_buffer_create(uint32_t bytes)
 {
     LV2_Event_Buffer *buffer = calloc(1, sizeof *buffer + bytes);

@@ -27,11 +27,9 @@ struct lv2_logbook {
     const char *name;
     LV2_Log_Log feature;
     LV2_URID error, warning;
-    /* ring of struct log_line; the thread that calls run() writes */
-    struct ring *lines;
+    struct ring *lines;     /* ring of struct log_line; the thread that calls run() writes */
     struct log_line latest; /* last line kept, to drop repetitions */
-    /* state is being loaded: the first error goes to `trouble`, and none is printed */
-    bool loads;
+    bool loads; /* state is being loaded: the first error goes to `trouble`, none is printed */
     char trouble[2 * LINE_BYTES];   /* first error while loading */
     char complaint[2 * LINE_BYTES]; /* first error in run() */
 };
@@ -233,8 +231,7 @@ static const void *restoring_extension(const char *uri)
     return strcmp(uri, LV2_STATE__interface) == 0 ? &interface : NULL;
 }
 
-/* Restore and free a state. lilv drops the result of the plugin's restore(), so it gets a wrapper
- * of the instance that keeps it. */
+/* Restore and free a state. lilv drops the plugin's status, so `restoring` keeps it. */
 static LV2_State_Status restore(struct lv2_instance *instance, LilvState *state, bool with_ports)
 {
     static const LV2_Descriptor descriptor = {.extension_data = restoring_extension};

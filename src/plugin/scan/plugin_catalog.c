@@ -70,8 +70,8 @@ static void plugin_catalog_show(struct plugin_catalog *catalog, const struct plu
 
 /* ---- their contents ---- */
 
-/* Ask for a holder's contents. If it crashes the child, it is tried again in a new child, since an
- * earlier holder may have corrupted the memory. Without an answer, holder->trouble says why. */
+/* Ask for a holder's contents. If the holder crashes the child, a new child tries it again, since
+ * an earlier holder may have corrupted the memory. Without an answer, holder->trouble says why. */
 static enum status ask_contents(struct plugin_scanner *scanner, struct plugin_holder *holder,
                                 bool computes, json_t **answer)
 {
@@ -427,8 +427,6 @@ struct scanning {
     char *at;     /* id of the plugin that is being tried; NULL: none yet */
 };
 
-/* ---- results ---- */
-
 static enum status add_skip(struct plugin_scan *scan, const struct plugin_kind *kind,
                             const char *holder, const char *reason, bool is_remembered)
 {
@@ -545,8 +543,7 @@ static enum status look_once(struct scanning *scanning, const json_t *holders, b
     return status;
 }
 
-/* Handle the plugin at which the child died. If the same child tried others before, the plugin is
- * tried again, since they may have corrupted the memory. */
+/* Note the plugin at which the child died as dead, so that the next child skips it. */
 static void bury(struct scanning *scanning)
 {
     const char *at = scanning->at ? scanning->at : scanning->holder->path;
@@ -554,8 +551,7 @@ static void bury(struct scanning *scanning)
     json_array_append_new(scanning->done, json_text(at));
 }
 
-/* Scan a holder. Each plugin at which a child dies is left out, and the next child goes on with the
- * others. */
+/* Scan a holder. A plugin at which a child dies is left out; the next child scans the others. */
 static enum status look_at_all(struct scanning *scanning, const json_t *holders)
 {
     const struct plugin_scanner *scanner = &scanning->catalog->scanner;
@@ -566,6 +562,8 @@ static enum status look_at_all(struct scanning *scanning, const json_t *holders)
         size_t done = json_array_size(scanning->done);
         TRY(look_once(scanning, holders, &ended));
         bool is_first = is_new && json_array_size(scanning->done) == done;
+        /* A child that tried others before may have corrupted its memory. So a new child tries
+         * the plugin again, unless it did not answer in time. */
         if (!ended && (is_first || scanner->is_late))
             bury(scanning);
         hangs += !ended && scanner->is_late;
@@ -581,8 +579,7 @@ static enum status look_at_all(struct scanning *scanning, const json_t *holders)
     return STATUS_OK;
 }
 
-/* Remember the results together with the contents, since computed contents change although files do
- * not. */
+/* Remember results with the contents: computed contents may change although no file does. */
 static void keep(const struct scanning *scanning)
 {
     struct plugin_memory *memory = &scanning->catalog->memory;

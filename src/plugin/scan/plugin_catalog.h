@@ -3,8 +3,7 @@
  *
  * If a holder crashes or hangs the child, halo names it, leaves it out and goes on after it with a
  * new child. If several plugins have the same id, the first in the search path counts. Threads:
- * one, which is also the scanner's.
- */
+ * one, which is also the scanner's. */
 #ifndef HALO_PLUGIN_CATALOG_H
 #define HALO_PLUGIN_CATALOG_H
 
@@ -44,9 +43,8 @@ MUST_CHECK enum status plugin_catalog_needed(const struct plugin_catalog *catalo
                                              const struct plugin_kind *kind, const char *id,
                                              json_t **holders);
 
-/* Print `answer`, in which a child says why it could not describe a plugin. Adds plugins with a
- * similar id or name that scans of the kind, or of all kinds (NULL), have found. Returns
- * STATUS_FAILED. */
+/* Print `answer`, a child's reason why it could not describe a plugin, and plugins with a similar
+ * id or name that scans of the kind, or of all kinds (NULL), have found. Returns STATUS_FAILED. */
 MUST_CHECK enum status plugin_catalog_fail(const struct plugin_catalog *catalog,
                                            const struct plugin_kind *kind, const char *id,
                                            const json_t *answer);
@@ -57,8 +55,7 @@ MUST_CHECK enum status plugin_describe_isolated(const struct plugin_kind *kind, 
                                                 struct plugin_info **info);
 
 /* Scans all installed plugins in a child process (plugin_scanner.h). A plugin that crashes or hangs
- * is skipped. Results are remembered (plugin_memory.h): the next scan asks only about holders that
- * have changed. */
+ * is skipped. Results are remembered (plugin_memory.h), so a scan asks only changed holders. */
 
 struct plugin_skip {
     const struct plugin_kind *kind;

@@ -130,8 +130,7 @@ json_t *plugin_contents_object(const struct plugin_contents *contents)
 /* Most bytes of a text, and most entries of a list: far more than real plugins have. */
 enum { TEXT_MOST = 1 << 16, LIST_MOST = 100000 };
 
-/* Read a text, NULL if it is missing. False: no memory, a required text is missing, or a text is
- * too long. */
+/* Read a text, NULL if missing. False: no memory, a required text is missing, or it is too long. */
 static bool read_text(const json_t *object, const char *key, bool must, char **text)
 {
     const json_t *value = json_object_get(object, key);
@@ -159,8 +158,7 @@ static bool read_type(const json_t *object, const char *const *names, size_t cou
 }
 
 /* Read the array of a key as a list of at most `most` elements of `size` bytes, each by `read`.
- * *valid becomes false if an element cannot be read, there are more than `most`, or memory runs
- * out. */
+ * *valid becomes false if an element cannot be read, there are too many, or memory runs out. */
 static void *read_list(const json_t *object, const char *key, size_t most, size_t size,
                        size_t *count, bool (*read)(const json_t *element, void *to), bool *valid)
 {

@@ -1,9 +1,7 @@
 /* The description of a plugin as JSON, for answers of the scanner's child process and for programs.
- * Keys are the names in struct plugin_info; null means unknown or unbounded.
- *
- * JSON that halo reads is untrusted: it comes from a process that runs plugins, or from a file.
- * Counts, lengths and numbers are checked. The JSON library has checked that texts are UTF-8
- * without zeros. */
+ * Keys are the names in struct plugin_info; null means unknown or unbounded. JSON that halo reads
+ * is untrusted: it comes from a process that runs plugins, or from a file. Counts, lengths and
+ * numbers are checked. The JSON library has checked that texts are UTF-8 without zeros. */
 #ifndef HALO_PLUGIN_INFO_JSON_H
 #define HALO_PLUGIN_INFO_JSON_H
 
@@ -17,8 +15,7 @@
 /* A new reference, or NULL: memory. */
 json_t *plugin_info_object(const struct plugin_info *info);
 
-/* The inverse of plugin_info_object(). Errors: the object is no description, with the reason;
- * memory. */
+/* The inverse of plugin_info_object(). Errors: not a description, with the reason; memory. */
 MUST_CHECK enum status plugin_info_of_object(const json_t *object, struct plugin_info **info);
 
 /* The fields of a plugin that a list of plugins shows. */

@@ -82,7 +82,7 @@ static void read_output(struct plugin_scanner *scanner)
     }
 }
 
-/* Stop the child. Returns the status of waitpid: the child's own end if it `ends` by itself. */
+/* Stop the child, or wait for its end if it `ends` by itself. Returns the status of waitpid. */
 static int stop(struct plugin_scanner *scanner, bool ends)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
@@ -137,8 +137,7 @@ static bool send_all(int socket, const char *text, size_t length)
 
 enum waited { THERE, LATE, STOPPED };
 
-/* Wait for an answer, and read output meanwhile. Polls, since a signal may come before the wait
- * begins. */
+/* Wait for an answer and read output. Polls, since a signal may come before the wait begins. */
 static enum waited wait_for(struct plugin_scanner *scanner, double deadline)
 {
     while (!stop_requested()) {
@@ -257,8 +256,7 @@ static enum status ask(struct plugin_scanner *scanner, json_t *question, json_t 
     else
         status = start(scanner);
     plugin_output_init(&scanner->printed, NULL);
-    /* Send the whole line at once: the child begins at its end. An answer before its death counts.
-     */
+    /* Send the whole line at once: the child begins at its end. Answers before its death count. */
     bool is_sent = status == STATUS_OK && send_all(scanner->socket, line, strlen(line));
     free(line);
     if (is_sent)
@@ -331,8 +329,6 @@ static void answer(struct scanner_child *child, json_t *object)
     child->is_cut |= json_write(object, JSON_COMPACT | PLUGIN_INFO_DIGITS, child->answers) != 0;
 }
 
-/* ---- contents of a holder ---- */
-
 static json_t *contents(const struct plugin_kind *kind, const char *holder, bool computes)
 {
     struct plugin_contents found = {0};
@@ -342,8 +338,6 @@ static json_t *contents(const struct plugin_kind *kind, const char *holder, bool
     plugin_contents_free(&found);
     return object;
 }
-
-/* ---- all plugins of a holder ---- */
 
 struct look {
     struct scanner_child *child;
@@ -394,10 +388,7 @@ static json_t *look(struct scanner_child *child, const struct plugin_kind *kind,
                : NULL;
 }
 
-/* ---- one plugin ---- */
-
-/* Run some blocks and add the latency to the answer. Many plugins report their latency only after
- * some blocks. */
+/* Add the latency to the answer, after some blocks: many plugins report it only then. */
 static void run(struct plugin *plugin, json_t *answer)
 {
     struct block in, out = {0};

@@ -5,8 +5,7 @@
  * has died, the next question starts another. Questions and answers are lines of JSON over a
  * socket. The last line that the plugins print is kept for the message about the child's end.
  * Answers are untrusted: plugins share the child's memory. Threads: one at a time; the thread that
- * started the child must not end before the child.
- */
+ * started the child must not end before the child. */
 #ifndef HALO_PLUGIN_SCANNER_H
 #define HALO_PLUGIN_SCANNER_H
 

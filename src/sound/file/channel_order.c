@@ -170,7 +170,6 @@ static void read_tag(uint64_t tag, size_t channels, struct channel_layout *layou
             channel_order_sort(tags[i].positions, channels, layout, order);
 }
 
-/* Read the content of a chunk "chan". */
 static void channel_order_read_chan(struct sound_bytes *bytes, const struct sound_chunk *chunk,
                                     size_t channels, struct channel_layout *layout,
                                     struct channel_order *order)
@@ -236,8 +235,6 @@ size_t channel_order_put_chan(struct channel_layout layout, size_t channels,
     put_big(chunk + 4, layout.speakers);
     return HEADER_BYTES;
 }
-
-/* ---- reading "chan" ---- */
 
 enum {
     FLAC_BLOCKS_MOST = 128,
@@ -524,8 +521,7 @@ bool channel_layout_needs_extensible(struct channel_layout layout, size_t channe
            !channel_layout_equals(layout, channel_layout_implied(channels));
 }
 
-/* Whether libsndfile would misread an extensible file: it reads floats of such a W64 as integers,
- * which gives noise at full scale. */
+/* Whether libsndfile would misread an extensible file: floats of W64 as integers, as loud noise. */
 static bool is_misread(int format)
 {
     int submask = format & SF_FORMAT_SUBMASK;
@@ -571,8 +567,6 @@ void channel_order_choose(const char *name, int format, const struct stream_form
         note("%s: its container cannot hold the channel layout %s%s", name, text,
              stream->layout.ambisonic ? "; caf can" : "; wav and caf can");
 }
-
-/* ---- headers of complete files ---- */
 
 /* Shorten the format to one without extension. The rest becomes a chunk that readers skip. */
 static int make_plain(int fd, const struct sound_chunk *format, const unsigned char tag[2])

@@ -7,8 +7,7 @@
  *   Vorbis, Opus     by number, in an order of their own; Opus also ambisonics (RFC 8486)
  *
  * libsndfile sorts no channels, and reads and writes only some of these places. So halo does all of
- * it. Threads: any, one at a time for a file.
- */
+ * it. Threads: any, one at a time for a file. */
 #ifndef HALO_CHANNEL_ORDER_H
 #define HALO_CHANNEL_ORDER_H
 

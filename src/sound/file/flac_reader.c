@@ -19,8 +19,7 @@ struct flac_reader {
     bool is_beyond;   /* looking for frames beyond the header's number */
     bool is_whole;    /* all frames were read from the first on */
     bool was_checked; /* the MD5 was compared */
-    /* libFLAC reported an error: the next samples may be silence for lost frames */
-    bool is_bad;
+    bool is_bad; /* libFLAC reported an error: the next samples may be silence for lost frames */
     int32_t *samples;   /* samples of the last decoded frames, interleaved */
     size_t room;        /* capacity of `samples`, in samples */
     size_t first, held; /* frames in `samples`: index of the next to hand out, and number */
@@ -120,8 +119,7 @@ static void on_error(const FLAC__StreamDecoder *decoder, FLAC__StreamDecoderErro
     reader->is_bad = true;
 }
 
-/* If frames are missing before this frame, put silence in their place, unless the frame's number is
- * damaged. */
+/* Put silence in place of frames missing before this one, unless this frame's number is damaged. */
 static void fill_gap(struct flac_reader *reader, int64_t number, size_t frames)
 {
     int64_t total = (int64_t)reader->header.total_samples;
@@ -250,8 +248,7 @@ struct flac_reader *flac_reader_open(struct sound_io *io, SF_INFO *info)
     return reader;
 }
 
-/* Look for frames after the last. They show that the number of frames is wrong, or that another
- * FLAC follows. */
+/* Look for frames after the last: the number of frames is then wrong, or another FLAC follows. */
 static void look_beyond(struct flac_reader *reader)
 {
     int64_t total = (int64_t)reader->header.total_samples;

@@ -18,9 +18,8 @@ static enum status check_whole(const struct sound_source *sound, int fd, bool *i
     return STATUS_OK;
 }
 
-/* The bytes of a stream's head. Metadata before the samples of a WAV has been read already. Other
- * streams have their head kept. Chunks after the samples are not included, even if they are in the
- * head. */
+/* The kept head of a stream, without chunks after the samples. Not called for WAV, whose metadata
+ * before the samples has been read already. */
 static struct sound_bytes bytes_of_head(const struct sound_source *sound)
 {
     uint64_t kept = sound_io_kept(&sound->io);
@@ -87,8 +86,7 @@ static enum status read_into(struct sound_source *sound, struct metadata_buffer 
     return buffer->failed ? fail_memory("tags") : STATUS_OK;
 }
 
-/* Read the bytes after the samples. Bytes that the decoder has read already are in the kept head.
- */
+/* Read the bytes after the samples. Bytes that the decoder has read are in the kept head. */
 static enum status read_after(struct sound_source *sound, struct metadata_buffer *buffer)
 {
     const struct sound_io *io = &sound->io;

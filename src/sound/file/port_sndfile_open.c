@@ -175,8 +175,7 @@ static enum status show_chunk_size(struct sound_source *sound, struct stream_hea
     return STATUS_OK;
 }
 
-/* Show libsndfile the size of a stream that begins with `start`. sound->io reads again all bytes
- * that this reads. */
+/* Show libsndfile the size of a stream that begins with `start`. sound->io rereads these bytes. */
 static enum status show_stream_size(struct sound_source *sound, const unsigned char start[12])
 {
     struct stream_head head = {.stream = sound->stream, .bytes = malloc(STREAM_HEAD), .size = 12};
@@ -255,8 +254,7 @@ static enum status refuse_sound(struct sound_source *sound)
                 "cannot read %s: %s", sound->source.name, text);
 }
 
-/* Whether a format has 16-bit integers, in a container where libsndfile passes them on unchanged.
- */
+/* Whether a format has 16-bit integers, in a container where libsndfile keeps them unchanged. */
 static bool has_shorts(int format)
 {
     static const int containers[] = {SF_FORMAT_WAV, SF_FORMAT_WAVEX, SF_FORMAT_RF64,
@@ -271,8 +269,7 @@ static bool has_shorts(int format)
 static enum status use_info(struct sound_source *sound, const SF_INFO *info)
 {
     struct source *source = &sound->source;
-    /* libsndfile reads an AIFF's rate of 0 as 1 Hz, and higher rates than it can hold as this one.
-     */
+    /* libsndfile reads an AIFF's rate of 0 as 1 Hz, and rates that are too high as this maximum. */
     enum { AIFF_RATE_MOST = 0x4000000 };
     bool is_aiff = (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF;
     bool rateless = is_aiff && info->samplerate == 1;
@@ -383,8 +380,7 @@ static enum status check_twice(struct sound_source *sound)
     return sound_chunk_begins_again(&chunks, &data) ? refuse_twice(sound) : STATUS_OK;
 }
 
-/* Check the number of frames that an AIFF states besides the size of its samples. libsndfile uses
- * only the size. */
+/* Check the number of frames in an AIFF's header. libsndfile only uses the size of the samples. */
 static enum status check_count(struct sound_source *sound, struct sound_bytes *bytes,
                                const SF_INFO *info)
 {
@@ -417,8 +413,7 @@ static void find_next(struct sound_source *sound, const SF_INFO *info)
         sound->end = whole;
 }
 
-/* Take the length of a stream from its head. Lossy formats only guess it there. Others know it, or
- * claim an absurd length. */
+/* Take the length of a stream from its head, unless it is a guess (lossy formats) or absurd. */
 static void take_stream_claim(struct sound_source *sound, struct sound_bytes *head,
                               const SF_INFO *info)
 {
@@ -469,8 +464,7 @@ static bool is_large_au(int format, const struct sound_claim *claim)
            claim->end - claim->start > INT32_MAX;
 }
 
-/* Open a file again that has more samples than its container or libsndfile can count. False: the
- * file must be read as a stream. */
+/* Open a file with too many samples for its header or libsndfile. False: read it as a stream. */
 static bool open_large_again(struct sound_source *sound, const struct sound_claim *claim,
                              SF_INFO *info)
 {
@@ -615,8 +609,7 @@ static enum status find_guess(const struct sound_source *sound, const SF_INFO *i
     return STATUS_OK;
 }
 
-/* Open the file without output on standard error. libsndfile passes unknown files to libmpg123,
- * which may print messages. */
+/* Open the file without output on standard error, where libmpg123 prints about unknown files. */
 static SNDFILE *open_quietly(struct sound_source *sound, const struct sound_claim *claim,
                              SF_INFO *info)
 {

@@ -1,6 +1,5 @@
 /* A sound file or stream as a sink, through libsndfile. A regular file is written under a hidden
- * name in the same folder and renamed when complete. Anything else (a pipe, a device) is written
- * directly. */
+ * name in its folder and renamed when complete; a pipe or a device is written directly. */
 #include "base/atomic_file.h"
 #include "base/files_read.h"
 #include "base/simd.h"
@@ -37,12 +36,12 @@ struct sound_sink {
     bool has_short;               /* the samples are 16-bit integers */
     double most;                  /* largest sample that a format without integers holds */
     struct quantiser *quantiser;  /* for an integer format, else NULL */
-    bool rf64;                    /* RF64, which becomes WAV at the end if it is small */
-    bool pad_to_even;             /* a WAV chunk of odd length needs a pad byte */
-    bool is_finished;             /* complete except for metadata after the samples and the name */
-    uint64_t frames;              /* frames written */
-    int sound_format;             /* format of OUT, whether libsndfile or halo writes its header */
-    size_t chunk;                 /* frames */
+    bool rf64;        /* RF64; unless that was requested, a small file becomes WAV at the end */
+    bool pad_to_even; /* a WAV chunk of odd length needs a pad byte */
+    bool is_finished; /* complete except for metadata after the samples and the name */
+    uint64_t frames;  /* frames written */
+    int sound_format; /* format of OUT, whether libsndfile or halo writes its header */
+    size_t chunk;     /* frames */
     void *interleaved;
 };
 
@@ -121,12 +120,10 @@ struct sink_container {
     int major;
     enum metadata_family family; /* family of the container's chunks */
     bool is_wav;
-    bool is_large;     /* files may exceed 4 GB */
-    bool goes_forward; /* files are valid without seeking back to the header */
-    /* chunks go after the samples, where libsndfile always finds the samples */
-    bool takes_behind;
-    /* halo writes the header, with chunks before the samples, of a file or of a stream */
-    bool in_file, in_stream;
+    bool is_large;            /* files may exceed 4 GB */
+    bool goes_forward;        /* files are valid without seeking back to the header */
+    bool takes_behind;        /* chunks go after the samples, which libsndfile always finds */
+    bool in_file, in_stream;  /* halo writes the header, chunks included, of a file; of a stream */
     const char *layout_chunk; /* name of the chunk for the channel layout, or NULL */
     /* Plans metadata that is spliced into the bytes of libsndfile. NULL: none is. */
     enum splice_kind (*plan)(const struct sink_settings *settings, struct channel_layout layout,
@@ -232,8 +229,6 @@ static enum status make_room(size_t room, SNDFILE *file)
     return failed ? fail_memory("tags") : STATUS_OK;
 }
 
-/* ---- opening the written file again ---- */
-
 static bool is_as_written(const struct sound_sink *sound, const SF_INFO *info)
 {
     const struct sink_container *container = container_of(info->format),
@@ -259,8 +254,7 @@ static enum status sound_sink_refuse(const struct sound_sink *sound, int error)
                 sound->regular.temporary ? "; nothing was changed" : "");
 }
 
-/* Open a written regular file again. *opens: libsndfile reads the same format and length. Errors:
- * reading, memory. */
+/* Open the written file again. *opens: with the same format and length. Errors: reading, memory. */
 static enum status sound_sink_check(const struct sound_sink *sound, bool *opens)
 {
     struct sound_io io = {0};
@@ -298,8 +292,7 @@ struct rows_to_write {
     const double *const *in_double;
 };
 
-/* Check doubles against the range of the format. All formats hold every sample in single precision.
- */
+/* Check doubles against the format's range. All formats hold every sample in single precision. */
 static enum status check_range(const struct sound_sink *sound, const struct rows_to_write *rows,
                                size_t frames)
 {
@@ -393,8 +386,7 @@ static enum status sound_sink_write_in_double(struct sink *sink, const double *c
     return write_rows(sound, &rows, frames);
 }
 
-/* libsndfile always writes the time of day into the PEAK chunk of an RF64 file: clear it, so that
- * output is reproducible. */
+/* Clear the time of day that libsndfile writes into an RF64's PEAK chunk, for equal outputs. */
 static int clear_peak_time(int fd)
 {
     struct sound_bytes bytes = sound_bytes_of_file(fd);
@@ -456,8 +448,7 @@ static enum status sound_sink_commit(struct sink *sink)
     return sound->regular.temporary ? atomic_file_keep(&sound->regular, sound->name) : STATUS_OK;
 }
 
-/* Put metadata after the samples, which end at `end`. *opens: libsndfile still finds the samples.
- */
+/* Put metadata after the samples, which end at `end`. *opens: libsndfile still finds them. */
 static enum status put_behind(struct sound_sink *sound, struct sound_metadata *metadata,
                               uint64_t end, bool *opens)
 {
@@ -509,8 +500,7 @@ static const struct sink_kind sound_sink_kind = {.write = sound_sink_write,
 
 /* ---- opening ---- */
 
-/* Most bytes of samples in a WAV, with space for headers and tags. A larger WAV is written as RF64.
- */
+/* Most bytes of samples in a WAV, leaving room for headers and tags. Larger ones become RF64. */
 #define WAV_BYTES_MOST (UINT32_MAX - (UINT32_C(1) << 20))
 
 /* Open the destination. *stream: it cannot seek. */

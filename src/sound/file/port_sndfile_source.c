@@ -46,8 +46,7 @@ static bool fits_single(int format)
     return samples == SF_FORMAT_FLOAT || samples == SF_FORMAT_PCM_16 || samples == SF_FORMAT_PCM_24;
 }
 
-/* Whether workers can share the file. Not if halo corrects its header: then it has a limit, or
- * begins elsewhere. */
+/* Whether workers can share the file. Not if halo corrects its header by a limit or an offset. */
 static bool may_be_parted(const struct sound_source *sound, size_t frames)
 {
     const struct source *source = &sound->source;
@@ -122,7 +121,7 @@ static bool sound_parts_read(const struct sound_source *sound, double *const *ro
     return !job.failed && !stop_requested();
 }
 
-/* ---- damage: what is missing ---- */
+/* ---- damage ---- */
 
 static const char cure[] = "use --allow-truncated to go on without it";
 
@@ -149,8 +148,6 @@ enum status sound_source_judge_missing(struct sound_source *sound, uint64_t fram
     sound->reported_missing = true;
     return STATUS_OK;
 }
-
-/* ---- damage of a FLAC ---- */
 
 static enum status refuse_flac(struct sound_source *sound, const struct flac_damage *damage)
 {
@@ -188,8 +185,6 @@ static void sound_source_report_damage(const struct sound_source *sound)
         warning("%s is damaged from frame %" PRId64 " on: %" PRIu64 " frame%s %s silent", name,
                 damage.at, lost, plural_s(lost), plural_are(lost));
 }
-
-/* ---- damage of an Ogg ---- */
 
 enum { PLACE = 128 };
 
@@ -255,8 +250,6 @@ enum status sound_source_check_ogg(struct sound_source *sound)
         warning("%s begins late: pages before its first samples are missing", sound->source.name);
     return io->pages.has_ended ? STATUS_OK : sound_source_judge_missing(sound, 0, 0);
 }
-
-/* ---- damage of any sound ---- */
 
 static enum status sound_source_check(struct sound_source *sound)
 {
@@ -372,8 +365,8 @@ static void narrow(void *samples, size_t count, struct narrowed *narrowed)
     }
 }
 
-/* Convert 16-bit integers to the same floats as libsndfile, which converts one at a time in pieces
- * of 8 KiB. */
+/* Convert 16-bit integers to the same floats as libsndfile would, but faster: libsndfile converts
+ * sample by sample, in pieces of 8 KiB. */
 SIMD_CLONES
 static void widen(const int16_t *restrict from, size_t count, float *restrict to)
 {

@@ -1,6 +1,5 @@
-/* A sound file or stream as a source: port_sndfile_source.c reads it, port_sndfile_open.c opens it.
- * port_sndfile_metadata.c reads its metadata. Only these files include this header. Threads: one at
- * a time. */
+/* A sound file or stream as a source. port_sndfile_open.c opens it, _source.c reads it, _metadata.c
+ * reads its metadata; only these files include this header. Threads: one at a time. */
 #ifndef HALO_PORT_SNDFILE_SOURCE_H
 #define HALO_PORT_SNDFILE_SOURCE_H
 
@@ -34,9 +33,8 @@ struct sound_source {
     int64_t position; /* frame of the next read */
     int64_t limit;    /* frames of sound, without trailing data, or FRAMES_UNKNOWN */
     struct channel_order order;
-    /* For a stream made of chunks: the layout; and the bytes of `io` where the chunk after the
-     * samples begins (next) and where the file claims to end (end). next == end: no chunk follows,
-     * or none is known. */
+    /* For a stream of chunks: the layout; the bytes of `io` where the chunk after the samples
+     * begins (next) and where the file claims to end (end). next == end: no next chunk is known. */
     const struct chunk_layout *layout;
     uint64_t next, end;
     size_t chunk;      /* frames in `interleaved`; 0: nothing was read yet */
@@ -45,8 +43,7 @@ struct sound_source {
 extern const struct source_kind sound_source_kind;
 
 /* Report a truncated sound: as an error, or once as a warning if allow_truncated. `missing` of the
- * `frames` in its header are missing. If `frames` is 0, `missing` counts bytes, and 0 means that
- * the end is missing. */
+ * `frames` in its header are missing; if `frames` is 0, `missing` bytes; if both are 0, the end. */
 MUST_CHECK enum status sound_source_judge_missing(struct sound_source *sound, uint64_t frames,
                                                   uint64_t missing);
 

@@ -1,6 +1,4 @@
-/* Formats of raw samples, by the names of CamillaDSP (old and new), ALSA and BruteFIR.
- * Integers are scaled to -1..1.
- */
+/* Formats of raw samples, by the names of CamillaDSP, ALSA and BruteFIR. Integers become -1..1. */
 #ifndef HALO_RAW_FORMAT_H
 #define HALO_RAW_FORMAT_H
 
@@ -12,8 +10,7 @@ struct raw_format {
     const char *name;
     const char *others[4]; /* aliases */
     unsigned bytes;        /* bytes of a sample */
-    /* bits of an integer, the lowest of the sample's bytes; 0: floating point */
-    unsigned bits;
+    unsigned bits; /* bits of an integer, the lowest of the sample's bytes; 0: floating point */
     bool is_big_endian;
 };
 

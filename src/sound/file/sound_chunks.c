@@ -157,9 +157,8 @@ static bool reach_end(struct sound_bytes *bytes, uint64_t at)
 }
 
 /* Whether a 32-bit size of samples began again at 0. More than 4 GB follow the samples. If these
- * are chunks, the size is right. If the size plus a multiple of 4 GB reaches the end of the file,
- * or chunks up to the end, it began again at 0. If neither or both are true, halo takes the
- * header's size. */
+ * are chunks, the size is right. If the size plus a multiple of 4 GB reaches the file's end, or
+ * chunks up to it, it began again at 0. If neither or both hold, halo takes the header's size. */
 static bool is_wrapped(const struct sound_chunks *chunks, struct sound_chunk *chunk)
 {
     struct sound_bytes *bytes = chunks->bytes;
@@ -175,8 +174,7 @@ static bool is_wrapped(const struct sound_chunks *chunks, struct sound_chunk *ch
 }
 
 /* Whether the size of the samples is made up and wrong. The file may have fewer bytes. Or it has
- * more and no chunks follow: then the stream became longer, or its size began again at 0 after 4
- * GB. */
+ * more and no chunks follow: the stream became longer, or its size began again after 4 GB. */
 static bool is_made_up(const struct sound_chunks *chunks, struct sound_chunk *chunk)
 {
     uint64_t lead = chunks->layout->lead, most = chunks->bytes->size;
@@ -188,8 +186,7 @@ static bool is_made_up(const struct sound_chunks *chunks, struct sound_chunk *ch
            (chunks->layout->size_bytes == 4 && !reach_end(chunks->bytes, chunks->at));
 }
 
-/* Whether the size is impossible: far beyond any file, less than the bytes before the samples, or
- * missing in an RF64. */
+/* Whether the size is impossible: beyond any file, less than the lead, or missing in an RF64. */
 static bool is_impossible(const struct sound_chunks *chunks, const struct sound_chunk *chunk)
 {
     const struct chunk_layout *layout = chunks->layout;

@@ -1,8 +1,5 @@
 /* Walks the chunks of sound files: WAV, RF64, W64, AIFF and CAF. Their bytes come from a file, or
- * from the kept part of a stream.
- *
- * Threads: one at a time.
- */
+ * from the kept part of a stream. Threads: one at a time. */
 #ifndef HALO_SOUND_CHUNKS_H
 #define HALO_SOUND_CHUNKS_H
 
@@ -27,7 +24,6 @@ enum { SOUND_SHRANK = -1 };
 /* A text for an errno or SOUND_SHRANK. */
 struct flaw sound_flaw(int error);
 
-/* All bytes of a file. */
 struct sound_bytes sound_bytes_of_file(int fd);
 
 /* Read `count` bytes, or a number of `count` bytes, at offset `at`. False: not all bytes are there.
@@ -67,12 +63,10 @@ enum { CHUNK_ID = 16 }; /* bytes of a chunk's id: four letters and zeros, or a G
 
 struct sound_chunk {
     unsigned char id[CHUNK_ID];
-    /* offset and bytes of the content; for samples of an RF64 the size in ds64 */
-    uint64_t content, size;
-    bool is_data; /* the chunk has the samples */
-    bool is_open; /* the header leaves the size open */
-    /* the size of the samples is made up (sound_size_is_made_up) and wrong */
-    bool is_made_up;
+    uint64_t content, size; /* offset and bytes of the content (RF64's samples: from ds64) */
+    bool is_data;           /* the chunk has the samples */
+    bool is_open;           /* the header leaves the size open */
+    bool is_made_up;  /* the size of the samples is made up (sound_size_is_made_up) and wrong */
     bool is_doubtful; /* more than 4 GB follow, which may be chunks or samples */
     bool is_absurd;   /* the size is impossible: no next chunk can be found */
 };
@@ -87,8 +81,7 @@ struct sound_chunks {
     bool is_described; /* the chunks read so far suffice to read the samples */
 };
 
-/* Begin a walk at the first chunk; sets bytes->big_endian. False: the file is not made of chunks.
- */
+/* Begin a walk at the first chunk; sets bytes->big_endian. False: the file has no chunks. */
 bool sound_chunks_begin(struct sound_bytes *bytes, struct sound_chunks *chunks);
 
 /* Get the next chunk. False: there is none. */

@@ -108,8 +108,7 @@ static bool contains(struct byte_range bytes, const char *text)
     return after(bytes, text, strlen(text)).at;
 }
 
-/* The codec for a WavPack, from the flags of a block: bytes of a sample minus one, and whether
- * samples are floats. */
+/* The codec for a WavPack, from a block's flags: bytes of a sample less one, float or integer. */
 static const char *codec_of_wavpack(struct byte_range begin)
 {
     /* the flags for float and DSD */
@@ -118,8 +117,7 @@ static const char *codec_of_wavpack(struct byte_range begin)
     return integers_of(8 * ((begin.at[24] & 3U) + 1));
 }
 
-/* The codec for ALAC. Its box is in another box with the same name: version, frames, compatibility,
- * bits. */
+/* The codec for ALAC, from its box in a box of that name: version, frames, compatibility, bits. */
 static const char *codec_of_alac(struct byte_range bytes)
 {
     struct byte_range box = bytes;
@@ -448,8 +446,7 @@ static enum status choose_container(const char *path, const struct sound_format_
                 *near ? "" : ", or --container");
 }
 
-/* Whether a format can have this rate. For these formats libsndfile refuses rates only when it
- * opens the file. */
+/* Whether a format can have this rate. libsndfile would refuse it only when it opens the file. */
 static bool has_rate(int format, uint32_t rate)
 {
     static const uint32_t opus[] = {8000, 12000, 16000, 24000, 48000, 0};
@@ -568,8 +565,7 @@ static void note_layout(const char *input, const struct stream_format *format)
                 channel_layout_name(format->layout, format->channels, text));
 }
 
-/* Whether a layout fits a number of channels. Furse-Malham ambisonics may lack the channels for the
- * height of higher orders. */
+/* Whether a layout fits the channels. Furse-Malham ambisonics may lack heights of higher orders. */
 static bool fits(struct channel_layout layout, size_t channels, size_t named)
 {
     bool is_mixed = layout.ambisonic == AMBISONIC_FUMA && channels <= named;

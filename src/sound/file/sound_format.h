@@ -42,8 +42,7 @@ struct sound_format_request {
 };
 extern const char *const sound_format_names[]; /* ends with NULL */
 
-/* The extensions that choose a container; they are also the containers' names. NULL past the last.
- */
+/* The extensions that choose a container, which are also its name. NULL past the last. */
 const char *sound_format_extension(size_t index);
 
 /* Check that a container has this name. Errors (usage): none has; the library is missing. */
@@ -57,8 +56,7 @@ MUST_CHECK enum status sound_format_choose(const char *path,
                                            const struct sound_traits *input,
                                            const struct stream_format *stream, int *format);
 
-/* Whether both the input and OUT have samples that single precision would round. Called before the
- * stages are known. */
+/* Whether single precision would round both input and OUT. Called before the stages are known. */
 bool sound_format_stays_wide(const char *path, const struct sound_format_request *request,
                              const struct sound_traits *input, const struct stream_format *stream);
 
@@ -68,15 +66,13 @@ MUST_CHECK enum status stated_layout_apply(const char *name, const char *input,
                                            struct stream_format *format);
 
 /* Sounds in containers that ffmpeg knows and libsndfile does not. Inputs are recognised by their
- * first bytes, outputs by their names. halo refuses them with the ffmpeg command that converts
- * them. */
+ * first bytes, outputs by their names. halo refuses them and prints the ffmpeg command for them. */
 struct foreign_sound {
     const char *name;  /* "MPEG-4" */
     const char *codec; /* PCM codec of ffmpeg that keeps the samples: "pcm_f32le" */
 };
 
-/* Whether a sound is foreign, by its first bytes `begin` and, if end_size is not 0, its last bytes
- * `end`. */
+/* Whether a sound is foreign, by its first bytes and, unless end_size is 0, its last bytes. */
 bool foreign_sound_recognise(const void *begin, size_t size, const void *end, size_t end_size,
                              struct foreign_sound *found);
 

@@ -148,8 +148,7 @@ static bool begins_known(const unsigned char *bytes, size_t count)
     return false;
 }
 
-/* Whether the bytes so far may be chunks up to the end of the stream. any: the first chunk, too,
- * may have any name. */
+/* Whether the bytes may be chunks up to the stream's end. any: the first may have any name. */
 static enum chunks_there are_chunks(const struct open_end *end, const unsigned char *bytes,
                                     size_t size, bool any)
 {
@@ -221,8 +220,7 @@ static size_t pass_on(struct open_end *end, unsigned char *bytes, size_t count)
     return part;
 }
 
-/* Read like fread() with single bytes, but without the chunks at the end. If memory runs out,
- * end->held.failed is set. */
+/* Read like fread() of bytes, without the chunks at the end. No memory: sets end->held.failed. */
 static size_t open_end_read(struct open_end *end, FILE *stream, unsigned char *bytes, size_t count)
 {
     if (!end->is_sought)
@@ -346,8 +344,7 @@ static sf_count_t read_length(void *user)
     return (io->shown > 0 && io->shown < io->length ? io->shown : io->length) - io->origin;
 }
 
-/* The position. After an error it is the length, since libsndfile looks for chunks until the
- * position is the length. */
+/* The position. After an error the length, at which libsndfile stops looking for chunks. */
 static sf_count_t read_position(void *user)
 {
     const struct sound_io *io = user;
@@ -481,8 +478,7 @@ static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
     return done + more;
 }
 
-/* The position. libsndfile compares it with the length, and would otherwise look for chunks without
- * end. */
+/* The position. libsndfile compares it with the length to end its search for chunks. */
 static sf_count_t received_position(void *user)
 {
     const struct sound_io *io = user;
@@ -497,8 +493,7 @@ static sf_count_t stream_seek(sf_count_t offset, int whence, void *user)
                                              : -1;
     if (target == io->position)
         return target - io->origin;
-    /* Only the head can seek, while all of it is kept: decoders that look beyond the sound would
-     * otherwise consume it. */
+    /* Seek only in the head, until bytes after it are read: decoders may look beyond the sound. */
     if (target < io->origin || target > STREAM_HEAD || io->passed > STREAM_HEAD)
         return -1;
     if (target <= io->passed) {
@@ -659,9 +654,8 @@ static sf_count_t no_length(void *user)
     return 0;
 }
 
-/* Whether libsndfile finds a resource fork. It takes a file with unknown first bytes for a
- * Macintosh sound if one exists, and looks for it by name. Virtual files have no name, so fixed
- * names are checked. */
+/* Whether libsndfile finds a resource fork, which makes a file with unknown first bytes a Macintosh
+ * sound. Virtual files have no name, so libsndfile looks for fixed names. */
 static bool has_resource_fork_near(void)
 {
     static const char *const names[] = {"/..namedfork/rsrc", "._", ".AppleDouble/"};

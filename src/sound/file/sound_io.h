@@ -7,8 +7,7 @@
  * into a header, those bytes are dropped. When reading, the first bytes are kept, and a library can
  * seek in them to parse headers.
  *
- * Threads: one at a time.
- */
+ * Threads: one at a time. */
 #ifndef HALO_SOUND_IO_H
 #define HALO_SOUND_IO_H
 
@@ -50,11 +49,9 @@ struct ogg_pages {
     uint64_t damages; /* places with damaged or missing pages */
     /* offset of the first such place, and damaged bytes there; 0 bytes: pages are missing */
     uint64_t damaged_at, damaged_bytes;
-    /* granule positions before and after that place; after -1: unknown */
-    int64_t before, after;
-    bool begins_late; /* pages are missing before the first samples */
-    /* granule positions of the last page and the page before it */
-    int64_t granules[2];
+    int64_t before, after; /* granule positions before and after that place; after -1: unknown */
+    bool begins_late;      /* pages are missing before the first samples */
+    int64_t granules[2];   /* granule positions of the last page and the page before it */
 };
 
 /* ---- the end of a sound whose header leaves its length open ---- */
@@ -80,9 +77,8 @@ struct open_end {
 /* The bytes of the chunks, if has_chunks is set. */
 struct sound_bytes open_end_chunks(const struct open_end *end);
 
-/* Look for chunks at the end of a file whose samples begin at `from`. Fills the empty `end`, with
- * has_chunks if there are any. Returns their offset. Errors are in `bytes`. If memory runs out,
- * none are found. */
+/* Look for chunks at the end of a file whose samples begin at `from`. Fills the empty `end` and, if
+ * has_chunks, returns their offset. Errors are in `bytes`. No memory: none are found. */
 uint64_t open_end_find(struct open_end *end, struct sound_bytes *bytes, uint64_t from);
 
 /* ---- halo's bytes in a file that libsndfile writes (sound_splice.c) ---- */
@@ -99,10 +95,9 @@ enum splice_kind { SPLICE_NONE, SPLICE_FRONT, SPLICE_FLAC, SPLICE_OGG };
 
 struct sound_splice {
     enum splice_kind kind;
-    /* owned; a tag; FLAC's blocks after the comments; or chunks for a header that halo writes,
-     * which are not spliced */
+    /* owned; a tag, FLAC's other blocks, or chunks for halo's own header, which are not spliced */
     struct metadata_buffer bytes;
-    struct metadata_buffer comments; /* owned; FLAC and Ogg: the comments, from their count on */
+    struct metadata_buffer comments; /* owned; FLAC, Ogg: the count (4 bytes) and comments */
 
     SF_VIRTUAL_IO *base; /* functions of the file below */
     void *user;          /* user data of `base` */
@@ -122,8 +117,7 @@ void sound_splice_begin(struct sound_splice *splice, SF_VIRTUAL_IO *base, void *
 MUST_CHECK bool sound_splice_finish(struct sound_splice *splice);
 void sound_splice_free(struct sound_splice *splice);
 
-/* Ogg: the length of the comment that the caller sets in libsndfile, to make room for all comments;
- * 0: set none. */
+/* Ogg: the length of a comment to set in libsndfile, which makes room for all comments; 0: none. */
 size_t sound_splice_room(const struct sound_splice *splice);
 
 /* ---- the virtual file ---- */
@@ -150,20 +144,17 @@ struct sound_io {
     int64_t origin; /* offset of the sound in the file or in a stream that is read */
     struct sound_patch patch; /* for a file that is read; set after sound_io_begin */
     int64_t length;           /* bytes of a file that is read, when it was opened */
-    /* when reading: libsndfile sees only bytes before this offset; 0: all */
-    int64_t shown;
-    int64_t position;       /* offset from `origin`, in a stream or a file that is read */
-    int64_t passed;         /* bytes that went through a stream */
-    bool ended;             /* the end of a stream that is read was reached */
-    int open_error;         /* error number of libsndfile if sound_io_open failed; 0: none */
+    int64_t shown;    /* when reading: libsndfile sees only bytes before this offset; 0: all */
+    int64_t position; /* offset from `origin`, in a stream or a file that is read */
+    int64_t passed;   /* bytes that went through a stream */
+    bool ended;       /* the end of a stream that is read was reached */
+    int open_error;   /* error number of libsndfile if sound_io_open failed; 0: none */
     char open_problem[256]; /* text of open_error */
     bool has_codec;         /* the codec's library may allocate memory at any call */
     unsigned char *head;    /* first bytes of a stream that is read; room for STREAM_HEAD bytes */
-    /* pages are followed: of a stream that is read, or of a file by sound_io_read_pages */
-    bool is_ogg;
+    bool is_ogg;            /* pages are followed, of a stream or by sound_io_read_pages */
     struct ogg_pages pages; /* Ogg: pages read so far */
-    /* end of the samples of a stream; looked for if the header has no length */
-    struct open_end end;
+    struct open_end end;    /* end of a stream's samples; looked for if the header has no length */
     struct sound_splice splice; /* bytes added to those of libsndfile; set before sound_io_open */
 };
 
@@ -182,8 +173,7 @@ void sound_io_free(struct sound_io *io);
 /* Read again from an offset within the kept head, as if the sound began there. */
 void sound_io_begin_at(struct sound_io *io, uint64_t origin);
 
-/* Give back bytes that the caller has read from the stream, at most STREAM_HEAD. They are read
- * again first. */
+/* Give back at most STREAM_HEAD bytes that the caller read from the stream. They are read next. */
 void sound_io_unread(struct sound_io *io, const void *bytes, size_t count);
 
 /* The number of bytes in io->head. */
@@ -196,13 +186,11 @@ bool sound_io_seekable(int fd);
  * Closing the SNDFILE leaves the descriptor or the stream open. */
 SNDFILE *sound_io_open(struct sound_io *io, int mode, SF_INFO *info);
 
-/* sound_io_open() for reading, with nothing on standard error: libmpg123, which libsndfile uses,
- * prints warnings there. */
+/* sound_io_open() for reading, with nothing on standard error, where libmpg123 prints warnings. */
 SNDFILE *sound_io_open_quietly(struct sound_io *io, SF_INFO *info);
 
-/* Check that the memory is there which the file's codec needs, perhaps long after the file was
- * opened. Call before reading or writing frames. False: the error is ENOMEM. Always true for
- * samples without a codec. */
+/* Check that there is memory for the file's codec, which may allocate late. Call before reading or
+ * writing frames. False: the error is ENOMEM. True for samples without a codec. */
 MUST_CHECK bool sound_io_has_memory(struct sound_io *io, size_t channels);
 
 /* Read a stream until its head has `size` bytes or is full, or the stream ends. The next read

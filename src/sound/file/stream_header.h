@@ -3,8 +3,7 @@
  * length that a header claims. Samples after a header are read and written as SF_FORMAT_RAW.
  *
  * A data size of 0, 0xFFFFFFFF or a made-up size (sound_chunks.h) means that samples go on to the
- * end. WAV: RIFF, RIFX, RF64, BW64; PCM of 8 to 32 bits and IEEE float.
- */
+ * end. WAV: RIFF, RIFX, RF64, BW64; PCM of 8 to 32 bits and IEEE float. */
 #ifndef HALO_STREAM_HEADER_H
 #define HALO_STREAM_HEADER_H
 
@@ -63,8 +62,7 @@ MUST_CHECK enum status stream_header_write_au(FILE *stream, const char *name,
 enum sound_claim_kind {
     CLAIM_NONE, /* unknown container, or one without a length */
     CLAIM_END,  /* the samples should end at byte `end` */
-    /* the size is open, as in streams (sound_chunk_is_open): samples go on to the end of the file
-     */
+    /* the size is open, as in streams (sound_chunk_is_open): samples go on to the file's end */
     CLAIM_OPEN,
     CLAIM_TWICE,      /* the header is there twice (sound_chunk_begins_again) */
     CLAIM_IMPOSSIBLE, /* a size that no chunk can have */

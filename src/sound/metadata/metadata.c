@@ -9,8 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Most entries that are read from one file, as each is compared with all before it. Further entries
- * are left out with a message. */
+/* Most entries read from a file: each is compared with all before. A message tells of the rest. */
 enum {
     METADATA_CHUNKS_MOST = 4096,
     METADATA_TEXTS_MOST = 4096,
@@ -73,8 +72,6 @@ void metadata_destroy(struct sound_metadata *metadata)
     free(metadata);
 }
 
-/* ---- bytes that are read ---- */
-
 enum status metadata_copy(struct sound_metadata *metadata, struct sound_bytes *bytes, uint64_t at,
                           uint64_t size, unsigned char **taken)
 {
@@ -99,8 +96,7 @@ enum status metadata_copy(struct sound_metadata *metadata, struct sound_bytes *b
 
 /* ---- lists ---- */
 
-/* Make room for one more element of `size` bytes in a list that grows by doubling. `list`: address
- * of the list's pointer. */
+/* Make room for another element of `size` bytes. `list`: address of the list's pointer. */
 static void *add_row(void *list, size_t *count, size_t size)
 {
     void **rows = list;

@@ -8,8 +8,7 @@
  *   metadata_json.c   --metadata FILE.json, and the report
  *
  * Positions are frames of the sound, from 0. Text has the file's encoding, which should be UTF-8.
- * Threads: one at a time. Not real-time.
- */
+ * Threads: one at a time. Not real-time. */
 #ifndef HALO_METADATA_H
 #define HALO_METADATA_H
 
@@ -19,12 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Most bytes of metadata that are read from one file. Further metadata is left out with a message.
- */
+/* Most bytes of metadata read from one file. Further metadata is left out with a message. */
 #define METADATA_BYTES_MOST (UINT64_C(256) << 20)
 
-/* FAMILY_RF64 and FAMILY_W64 have the chunks of RIFF. In RF64 all sizes are even; in W64 ids are
- * GUIDs. */
+/* FAMILY_RF64 and FAMILY_W64 have RIFF's chunks. In RF64 sizes are even; in W64 ids are GUIDs. */
 enum metadata_family { FAMILY_RIFF, FAMILY_RF64, FAMILY_W64, FAMILY_AIFF, FAMILY_CAF };
 
 /* Kinds of metadata that can be left out, as bits, from the least to the most valuable. */
@@ -109,8 +106,7 @@ struct sound_metadata {
 MUST_CHECK enum status metadata_create(struct sound_metadata **metadata);
 void metadata_destroy(struct sound_metadata *metadata); /* NULL is allowed */
 
-/* Add the metadata of a file. Damaged items are left out. Errors: memory; the caller checks
- * bytes->error. */
+/* Add a file's metadata, without damaged items. Errors: memory; the caller checks bytes->error. */
 MUST_CHECK enum status metadata_read(struct sound_bytes *bytes, struct sound_metadata *metadata);
 
 /* Add the metadata in chunks that follow the samples. */
@@ -118,13 +114,11 @@ MUST_CHECK enum status metadata_read_after(struct sound_bytes *bytes,
                                            const struct chunk_layout *layout,
                                            struct sound_metadata *metadata);
 
-/* Turn markers without a position into losses. Call when all metadata has been read. Errors:
- * memory. */
+/* Turn markers without a position into losses, once all metadata has been read. Errors: memory. */
 MUST_CHECK enum status metadata_remove_unplaced(struct sound_metadata *metadata);
 
-/* Add a copy of an item. Beyond the most items nothing is added, and `cut` is set. Losses are: text
- * after a zero byte, a chunk whose name is not printable (unless it is all zeros), a damaged
- * picture. Errors: memory. */
+/* Add a copy of an item, or beyond the most items set `cut`. Losses: text after a zero byte, a
+ * chunk with an unprintable name (unless it is all zeros), a damaged picture. Errors: memory. */
 MUST_CHECK enum status metadata_add_chunk(struct sound_metadata *metadata,
                                           enum metadata_family family, const void *id,
                                           const void *bytes, size_t size);
@@ -133,8 +127,7 @@ MUST_CHECK enum status metadata_add_text(struct sound_metadata *metadata, const 
 MUST_CHECK enum status metadata_add_picture(struct sound_metadata *metadata, const void *bytes,
                                             size_t size);
 
-/* Find or make the marker with this id. Beyond the most markers, *marker is one that is not kept.
- */
+/* Find or make the marker with this id. Beyond the most markers, *marker is not kept. */
 MUST_CHECK enum status metadata_add_marker(struct sound_metadata *metadata, uint32_t id,
                                            struct metadata_marker **marker);
 
@@ -147,14 +140,13 @@ MUST_CHECK enum status metadata_place_marker(struct sound_metadata *metadata, ui
 MUST_CHECK enum status metadata_lose(struct sound_metadata *metadata, const char *why,
                                      const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Note a loss of an item that a reader leaves out. A file may have very many. */
+/* Note a loss of an item that a reader leaves out, up to a number: a file may have very many. */
 extern const char metadata_damaged[], metadata_unknown[], metadata_twice[], metadata_no_module[];
 MUST_CHECK enum status metadata_leave(struct sound_metadata *metadata, const char *why,
                                       const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Set *text, a text of a marker, to a copy of the bytes. If *text is already set, the new text is a
- * loss. Errors: memory. */
+/* Set a marker's *text to a copy of the bytes; if *text is set, they are a loss. Errors: memory. */
 MUST_CHECK enum status metadata_set(struct sound_metadata *metadata,
                                     const struct metadata_marker *marker, char **text,
                                     const void *bytes, size_t size);
@@ -195,7 +187,6 @@ struct metadata_buffer {
 /* The status of a buffer. Prints a message if the buffer failed and none was printed. */
 MUST_CHECK enum status metadata_buffer_status(const struct metadata_buffer *buffer);
 
-/* Whether all bytes are zero. */
 bool metadata_is_zero(const void *bytes, size_t size);
 void metadata_put(struct metadata_buffer *buffer, const void *bytes, size_t size);
 void metadata_put_little(struct metadata_buffer *buffer, uint64_t value, size_t bytes);
@@ -203,8 +194,7 @@ void metadata_put_big(struct metadata_buffer *buffer, uint64_t value, size_t byt
 uint64_t metadata_little(const unsigned char *bytes, size_t count);
 uint64_t metadata_big(const unsigned char *bytes, size_t count);
 
-/* How a family of containers stores metadata in chunks. An id has four letters; in W64 it is a
- * GUID. */
+/* How a family of containers stores metadata in chunks. An id has four letters (W64: a GUID). */
 struct metadata_form {
     const char *magic; /* first bytes of the file; NULL: there are several */
     /* Whether a chunk has metadata, and is not part of the file's structure. */
@@ -212,9 +202,8 @@ struct metadata_form {
     /* Add the metadata of a chunk. Errors: memory. */
     enum status (*parse)(struct sound_metadata *metadata, const char *id, bool big_endian,
                          const unsigned char *bytes, size_t size);
-    /* Write the chunks for a container, without the kinds in metadata->without, and mark them as
-     * kept. Check metadata_buffer_status() afterwards. with_texts: also write tags, which FLAC has
-     * elsewhere. */
+    /* Write a container's chunks, without the kinds in metadata->without, and mark them as kept.
+     * Then check metadata_buffer_status(). with_texts: also write tags; FLAC has them elsewhere. */
     void (*write)(struct sound_metadata *metadata, enum metadata_family family, bool with_texts,
                   struct metadata_buffer *buffer);
 };
@@ -245,8 +234,7 @@ enum metadata_kind metadata_kind_of(const struct metadata_chunk *chunk);
 /* Turn items that were not kept into losses, since OUT has no place for them. Errors: memory. */
 MUST_CHECK enum status metadata_conclude(struct sound_metadata *metadata);
 
-/* Turn the items of `late` into losses: they followed the samples, when OUT's header was already
- * written. Errors: memory. */
+/* Turn the items of `late`, read after OUT's header was written, into losses. Errors: memory. */
 MUST_CHECK enum status metadata_conclude_late(struct sound_metadata *metadata,
                                               const struct sound_metadata *late);
 

@@ -37,7 +37,7 @@ static bool frame_of(const unsigned char *marker, uint64_t *frame)
     return is_frame;
 }
 
-/* Whether a marker is only a position: it has this type or none, is for all channels, has no SMPTE
+/* Whether a marker is only a position: it has `type` or none, is for all channels, has no SMPTE
  * time, and is at a whole frame. */
 static bool is_plain(const unsigned char *marker, const char *type)
 {

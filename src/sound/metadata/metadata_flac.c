@@ -145,8 +145,7 @@ void metadata_write_comments(struct sound_metadata *metadata, const char *channe
 
 /* ---- FLAC ---- */
 
-/* Parse an application block with a foreign chunk and its header. The first block of each kind is
- * the file's own header. */
+/* Parse an application block with a foreign chunk. Each kind's first is the file's own header. */
 static enum status parse_application(struct sound_metadata *metadata, const unsigned char *bytes,
                                      size_t size)
 {

@@ -2,8 +2,7 @@
  *
  *   {"tags": {"TITLE": "A title", "ARTIST": ["one", "another"], "COMMENT": null}}
  *
- * The file replaces the tags with these names; null removes a tag.
- */
+ * The file replaces the tags with these names; null removes a tag. */
 #ifndef HALO_METADATA_JSON_H
 #define HALO_METADATA_JSON_H
 
@@ -17,8 +16,7 @@ void metadata_note_losses(const struct sound_metadata *metadata, const char *out
 /* A new object with the members kept, moved, dropped. NULL: memory. */
 json_t *metadata_report(const struct sound_metadata *metadata);
 
-/* --metadata FILE: replace tags as the file says. Errors (one line): reading, not JSON, not an
- * object as above. */
+/* --metadata FILE: replace tags. Errors (one line): reading, no JSON, no object as above. */
 MUST_CHECK enum status metadata_load(const char *path, struct sound_metadata *metadata);
 
 #endif

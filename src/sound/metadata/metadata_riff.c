@@ -102,8 +102,6 @@ static bool wants_riff(const char *id)
     return !is_one_of(id, structure);
 }
 
-/* ---- reading RIFF ---- */
-
 static uint32_t number(bool big_endian, const unsigned char *bytes)
 {
     return (uint32_t)(big_endian ? metadata_big : metadata_little)(bytes, 4);
@@ -398,8 +396,7 @@ const struct metadata_form metadata_form_w64 = {
 
 /* ---- AIFF ---- */
 
-/* Most bytes. libsndfile opens no file with a text of 8,192 bytes, so long texts go into the ID3
- * tag. */
+/* Most bytes: libsndfile opens no file with a text of 8,192. Longer ones go into the ID3 tag. */
 enum { LABEL_MOST = 255, ID_MOST = 32767, TEXT_MOST = 4000 };
 
 static bool wants_aiff(const char *id)
@@ -407,8 +404,6 @@ static bool wants_aiff(const char *id)
     static const char *const structure[] = {"COMM", "SSND", "FVER", "PEAK", "CHAN", NULL};
     return !is_one_of(id, structure);
 }
-
-/* ---- reading AIFF ---- */
 
 static enum status parse_markers(struct sound_metadata *metadata, const unsigned char *bytes,
                                  size_t size)

@@ -79,9 +79,8 @@ static size_t page_size(const struct metadata_buffer *held, size_t at)
     return size <= left ? size : 0;
 }
 
-/* Walk the packet that begins with the page at `at`. If `is_written`, the bytes of `packet` replace
- * the packet's; otherwise these are appended to `packet`. False: the end of the packet is missing.
- */
+/* Walk the packet that begins with the page at `at`. If `is_written`, `packet` replaces its bytes;
+ * else they are appended to `packet`. False: the end of the packet is missing. */
 static bool walk_packet(struct metadata_buffer *held, size_t at, struct metadata_buffer *packet,
                         bool is_written)
 {
@@ -132,8 +131,7 @@ static uint32_t put_others(const struct metadata_buffer *packet, size_t at, size
     return others;
 }
 
-/* Make a packet of the same length with halo's comments. The rest is zero. False: there is no room.
- */
+/* Make a packet of the same length with halo's comments, then zeros. False: there is no room. */
 static bool set_comments(const struct sound_splice *splice, struct metadata_buffer *packet)
 {
     bool is_opus = packet->size > 8 && memcmp(packet->bytes, "OpusTags", 8) == 0;

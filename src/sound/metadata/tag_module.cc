@@ -80,8 +80,8 @@ bool is_about_sound(const TagLib::ByteVector &id)
     return false;
 }
 
-/* Remove frames that are untrue or written anew, such as pictures. The copy is no list of TagLib,
- * since those delete their elements, even in copies. */
+/* Remove frames about the old sound (levels, length, positions) and pictures, which are written
+ * anew. `frames` is no list of TagLib, which would delete its elements, even if it is a copy. */
 void remove_frames(TagLib::ID3v2::Tag &tag)
 {
     const std::vector<TagLib::ID3v2::Frame *> frames(tag.frameList().begin(),

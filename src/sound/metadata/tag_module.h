@@ -31,8 +31,7 @@ struct tag_visitor {
     int (*picture)(void *user, const struct tag_picture *picture);
 };
 
-/* Read a tag: version 2 of any kind, or the 128 bytes of version 1. Returns TAG_NOTHING if the
- * bytes have neither. */
+/* Read a tag of version 2, or the 128 bytes of version 1. Returns TAG_NOTHING if there is none. */
 enum { TAG_NOTHING = 2 };
 typedef int tag_read_function(const unsigned char *bytes, size_t size,
                               const struct tag_visitor *visitor);
