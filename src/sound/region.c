@@ -14,6 +14,8 @@ void region_close(struct region *region)
         return;
     source_close(region->source);
     sink_close(region->memory);
+    for (size_t i = 0; i < region->sound_count; i++)
+        free(region->sounds[i].name);
     free(region->name);
     free(region);
 }
@@ -89,8 +91,8 @@ static enum status set_ends(struct region *region, double from, double to)
     if (to > 0 && to < length)
         return fail(CAUSE_USAGE, "cannot play %s from %.3f s to %.3f s: there is nothing between",
                     region->name, from, to);
-    return fail(CAUSE_USAGE, "cannot play %s from %.3f s on: it is %.3f s long", region->name, from,
-                length);
+    return fail(CAUSE_USAGE, "cannot play %s from %.3f s on: %s is %.3f s long", region->name, from,
+                region->sound_count > 1 ? "the shortest" : "it", length);
 }
 
 static enum status keep_if_short(struct region *region)
@@ -110,15 +112,15 @@ static enum status keep_if_short(struct region *region)
 
 /* ---- several sounds ---- */
 
-static enum status name_sounds(struct region *region, struct source *const *sounds)
+static enum status name_sounds(struct region *region)
 {
     size_t length = 1;
     for (size_t i = 0; i < region->sound_count; i++)
-        length += strlen(sounds[i]->name) + 2;
+        length += strlen(region->sounds[i].name) + 2;
     region->name = calloc(1, length);
     for (size_t i = 0; region->name && i < region->sound_count; i++) {
         strcat(region->name, i > 0 ? ", " : "");
-        strcat(region->name, sounds[i]->name);
+        strcat(region->name, region->sounds[i].name);
     }
     return region->name ? STATUS_OK : fail_memory("a region");
 }
@@ -144,17 +146,19 @@ static enum status open_sounds(struct region *region, const struct region_settin
     struct source *sounds[REGION_SOUNDS_MOST] = {NULL};
     uint32_t rate = settings->rate, highest = 0;
     enum status status = STATUS_OK;
-    region->sound_count = settings->other_count + 1;
+    region->sound_count = settings->other_count + 1; /* names are NULL for now */
     for (size_t i = 0; i < region->sound_count && status == STATUS_OK; i++) {
         status = source_open_sound(i > 0 ? settings->others[i - 1] : settings->path,
                                    settings->allow_truncated, &sounds[i]);
         if (status != STATUS_OK)
             break;
-        region->sounds[i] = (struct region_sound){sounds[i]->format, sounds[i]->frames};
+        region->sounds[i] =
+            (struct region_sound){strdup(sounds[i]->name), sounds[i]->format, sounds[i]->frames};
+        status = region->sounds[i].name ? STATUS_OK : fail_memory("a region");
         highest = sounds[i]->format.rate > highest ? sounds[i]->format.rate : highest;
     }
     if (status == STATUS_OK)
-        status = name_sounds(region, sounds);
+        status = name_sounds(region);
     if (status == STATUS_OK && region->sound_count > 1) {
         status = stack(region, sounds, rate ? rate : highest);
     } else if (status == STATUS_OK) {
@@ -199,14 +203,26 @@ enum status region_seek(struct region *region, uint64_t frame)
     return source_seek(region->source, frame - region->base);
 }
 
+/* The sound of a channel; *channel becomes its number in this sound. */
+static const char *sound_of(const struct region *region, size_t *channel)
+{
+    size_t i = 0;
+    for (; *channel >= region->sounds[i].format.channels; i++)
+        *channel -= region->sounds[i].format.channels;
+    return region->sounds[i].name;
+}
+
 static enum status check_finite(const struct region *region, float *const *planar, size_t frames)
 {
     for (size_t c = 0; c < region->format.channels; c++) {
         size_t bad = audio_find_nonfinite(planar[c], frames);
-        if (bad < frames)
-            return fail(CAUSE_DAMAGED, "cannot play %s: frame %llu of channel %zu is %s",
-                        region->name, (unsigned long long)(region->position + bad + 1), c + 1,
-                        isnan(planar[c][bad]) ? "not a number" : "infinite");
+        if (bad == frames)
+            continue;
+        size_t channel = c;
+        const char *name = sound_of(region, &channel);
+        return fail(CAUSE_DAMAGED, "cannot play %s: frame %llu of channel %zu is %s", name,
+                    (unsigned long long)(region->position + bad + 1), channel + 1,
+                    isnan(planar[c][bad]) ? "not a number" : "infinite");
     }
     return STATUS_OK;
 }

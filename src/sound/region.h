@@ -26,6 +26,7 @@ struct region_settings {
 
 /* A sound as it is in its file. */
 struct region_sound {
+    char *name; /* for messages */
     struct stream_format format;
     int64_t frames; /* or FRAMES_UNKNOWN */
 };

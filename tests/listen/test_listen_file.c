@@ -487,6 +487,7 @@ START_TEST(wrong_arguments_are_refused)
          "in.wav --or a --or b --or c --or d --or e --or f --or g --or h --or i --to-file o.wav"},
         {2, "two sounds, not 3", "in.wav --or in.wav --or in.wav --abx 3"},
         {1, "nope.wav", "in.wav --or nope.wav --to-file o.wav"},
+        {2, "the shortest is 0.000 s long", "in.wav --or empty.wav --to-file o.wav"},
         {1, "a.txt", "in.wav --or a.txt --to-file o.wav"},
         {2, "--to 1 s is not after --from 2 s", "in.wav --from 2 --to 1"},
         {2, "it is 2.000 s long", "in.wav --from 9 --to-file o.wav"},
