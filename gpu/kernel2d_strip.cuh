@@ -213,7 +213,8 @@ __device__ __forceinline__ void run_down(const channel2d &p, const strip_start &
     }
 }
 
-/* For strips at the boundary. Not inlined, so that it takes no registers from the other loop. */
+/* For strips that are at the boundary or not aligned. Not inlined, so that the other loop keeps its
+ * registers. */
 template <int ROWS, int COLUMNS>
 __device__ __noinline__ void run_isolated(const kernel2d_job &job, strip_start start)
 {

@@ -171,7 +171,7 @@ template <int STEPS> struct chunk {
         (LOADED + FOURS) * sizeof(float4); /* bytes of a warp: frames, then high and low halves */
 };
 
-/* The first frame that the outputs from `base` on need. A multiple of 4. */
+/* The first frame to load for the outputs from `base` on. A multiple of 4. */
 template <int STEPS>
 __device__ __forceinline__ long long first_of(const kernel_job &job, long long base)
 {

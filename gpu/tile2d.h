@@ -44,7 +44,8 @@ TILE2D_CONSTANT int strip_blocks(int mask_rows, int mask_columns)
     return sums <= 28 ? 32 : sums <= 36 ? 20 : sums <= 64 ? 16 : 12;
 }
 
-/* Threads of a block. Strips: 32 across, and a strip's rows down. Ignored for patches. */
+/* Threads of a block. Strips always have 32; `rows` is the number of rows that each thread
+ * computes. Ignored for patches. */
 struct block2d {
     unsigned columns; /* both 0: the kernel chooses */
     unsigned rows;

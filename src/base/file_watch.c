@@ -51,7 +51,7 @@ static bool is_closed(const char *path)
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
-    fcntl(fd, F_SETSIG, SIGURG); /* SIGURG is ignored, if a writer opens the file before close() */
+    fcntl(fd, F_SETSIG, SIGURG); /* sent if a writer opens the file before close(); ignored */
     bool closed = fcntl(fd, F_SETLEASE, F_RDLCK) == 0;
     close(fd); /* also ends the lease */
     return closed;

@@ -64,7 +64,7 @@ static const char *skip_value(const char *at)
     return length > 0 ? at + length : NULL;
 }
 
-/* Whether a text is the same in the line and after parsing: printable ASCII without escapes. */
+/* Whether a text is the same before and after parsing: not empty, printable ASCII, no escapes. */
 static bool is_plain(const struct job_text *text)
 {
     unsigned odd = 0;

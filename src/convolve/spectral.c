@@ -37,7 +37,7 @@ struct spectral {
     size_t in_count;
     struct block rows;    /* rows of the picture, after 2 * `after` earlier ones */
     size_t pitch;         /* floats from one row to the next */
-    struct block spectra; /* bins as pairs, after `after` earlier frames */
+    struct block spectra; /* bins (re, im), frame by frame; first `after` earlier frames */
     size_t spectrum_pitch;
     /* the convolved picture; or the medians along time, then along frequency */
     struct block made[SPECTRAL_PICTURES];

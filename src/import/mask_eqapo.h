@@ -75,8 +75,8 @@ struct eqapo {
     bool has_tail;      /* a note said that a # follows a command */
     struct eqapo_variables variables;
     struct eqapo_branches {
-        size_t taken;    /* number of nested If: whose lines are gathered */
-        size_t left_out; /* number of If: nested in them whose lines are left out */
+        size_t taken;    /* open If: whose current branch is read */
+        size_t left_out; /* open If: within them that are skipped now */
         bool has_else;   /* the outermost If: of `left_out` has taken no branch yet */
     } branches;          /* If: lines of the current file */
 

@@ -166,8 +166,8 @@ struct shape {
     const double *values;
     size_t rows, columns, width; /* width: columns of the whole table */
     double first, step;          /* step: the mean one */
-    double least, most;          /* least: of the values above 0 */
-    double loudest;              /* largest value of all other columns */
+    double least, most;          /* smallest value above 0; largest value, or 0 */
+    double loudest;              /* largest magnitude in the other columns */
     bool is_even, rises, falls, has_negative, has_duplicates;
     bool has_levels; /* another column may hold levels */
 };

@@ -203,7 +203,7 @@ bool trial_abx_answer(struct trial *trial, enum abx_sound said, double seconds);
 /* The answer of the current trial; ABX_X: none yet. */
 enum abx_sound trial_abx_said(const struct trial *trial);
 
-/* Whether the last confirmed answer was right; only with feedback. */
+/* Whether the last confirmed answer was right. ABX_NOT_REVEALED: no answer yet, or no feedback. */
 enum abx_feedback trial_abx_feedback(const struct trial *trial);
 
 /* ---- trial.c: ranking ---- */

@@ -555,8 +555,9 @@ HALO_REALTIME static enum feedback_act resume(struct feedback_guard *guard, bool
     return FEEDBACK_RESUME;
 }
 
-/* Judges after the loop's delay and the decay of a room. If the mute tested a quiet try, it proves
- * nothing about the full ceiling. Then the guard does not rest. */
+/* Decides, after the loop's delay and a room's decay, whether the sound goes on without the output.
+ * If it does, there was no loop, and the guard resumes and rests. After a mute during a quiet try
+ * the guard does not rest, since a loop may still ring at the full ceiling. */
 HALO_REALTIME static enum feedback_act act_mute(struct feedback_guard *guard)
 {
     if (guard->since >= frames_of(guard, DIES) + guard->delay && goes_on(guard, guard->before))

@@ -113,8 +113,8 @@ MUST_CHECK enum status live_change_init(struct live_change *change, const struct
                                         size_t history, uint64_t begin);
 void live_change_free(struct live_change *change);
 
-/* Feeds a coming slot, from `frames` frames before the present until only a few blocks are missing,
- * or until `*cancelled`. Sets coming->since. Errors: this machine is too slow for the chain. */
+/* Feeds a coming slot the recent input, from `frames` frames ago until it is only a few blocks
+ * behind, or until `*cancelled`. Sets coming->since. Errors: the machine is too slow; memory. */
 MUST_CHECK enum status live_change_feed(const struct live_change *change,
                                         struct live_coming *coming, uint64_t frames,
                                         const atomic_bool *cancelled);

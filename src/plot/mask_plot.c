@@ -53,7 +53,7 @@ enum {
     HEAD_GAP = 12,
     LEAST_WIDE = 280, /* least width of a subplot */
     LEAST_HIGH = 200, /* least height of a subplot */
-    DECADE = 110,     /* width of a decade of frequencies with three labels */
+    DECADE = 110,     /* least width of a decade of frequencies that gets three labels */
 };
 
 /* Okabe and Ito's palette for colour blindness, without yellow. */

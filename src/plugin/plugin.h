@@ -75,7 +75,7 @@ struct plugin_parameter {
 };
 
 struct plugin_preset {
-    char *uri; /* LADSPA has no presets */
+    char *uri; /* URI in specifications: preset=URI */
     char *name;
 };
 
@@ -91,7 +91,7 @@ struct plugin_info {
     size_t parameter_count;
     struct plugin_parameter *parameters;
     size_t preset_count;
-    struct plugin_preset *presets;
+    struct plugin_preset *presets; /* LADSPA has none */
     size_t feature_count;
     char **features;         /* URIs of the features that the plugin requires */
     bool keeps_state;        /* the plugin has state besides the values of its controls */

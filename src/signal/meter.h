@@ -31,7 +31,7 @@ void meter_destroy(struct meter *meter);
 /* Measures a block, whose length may vary. Real-time. */
 void meter_process(struct meter *meter, const float *const *planar, size_t frames);
 
-/* Fills readings[c] for each channel, and resets the peaks. */
+/* Fills readings[c] for each channel, and resets the peaks but not the holds. */
 void meter_read(struct meter *meter, struct meter_reading *readings);
 
 #endif

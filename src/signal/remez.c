@@ -17,7 +17,7 @@ struct exchange {
     size_t points; /* points of the grid */
     double *frequency, *wanted, *weight, *error;
     size_t *extremes; /* terms + 1 grid indices */
-    size_t *found;    /* at most as many as the grid has points */
+    size_t *found;    /* grid indices of the error's peaks; room for all points */
     double *x, *y, *barycentric;
     double delta;
 };

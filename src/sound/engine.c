@@ -70,7 +70,7 @@ enum { POLL_MS = 50 }; /* interval at which a wait looks for signals */
 /* A thread that works on numbered slots in turn. The owner takes a slot, uses it and gives it. */
 struct io_thread {
     size_t slots;
-    size_t lent; /* slots that the owner had at first */
+    size_t lent; /* slots that the owner may take before the thread worked: all or 0 */
     void (*work)(void *context, size_t slot);
     void *context;
     pthread_t thread;

@@ -1,4 +1,5 @@
-/* Functions that the drivers share: calling the step, threads, standard error and lists. */
+/* Functions that the drivers share: calling the step, hushing standard error, listing and choosing
+ * devices. */
 #include "live/device/device_driver.h"
 
 #include "base/plural.h"

@@ -215,7 +215,7 @@ void pipewire_own_node_close(struct pipewire_own_node *node);
 /* Id of the node that records (`is_input`) or plays. SPA_ID_INVALID: not known yet. */
 uint32_t pipewire_own_node_id(const struct pipewire_own_node *node, bool is_input);
 
-/* Reports the step's latency to the graph, if it has changed. */
+/* Tells the graph halo's own latency, in frames, if it has changed. */
 void pipewire_own_node_set_latency(struct pipewire_own_node *node, uint64_t frames);
 
 /* Latency of the input or output device, in frames. For `direction` see `latency` of the struct. */

@@ -20,7 +20,7 @@ struct play_options {
     size_t layout_channels; /* channels of `layout`, after the check; 0: not known from it */
     const char *layout;     /* layout that the user states for the input; NULL: none */
     struct number_list input_map, output_map; /* channel maps; the check lets `device` use them */
-    struct choices_way way; /* how masks are switched; the length is set when the rate is known */
+    struct choices_way way; /* how masks are switched; copies get way.frames from `fade` */
     bool way_given;
     double fade;       /* seconds that a switch takes */
     double ceiling_db; /* ceiling of the limiter */

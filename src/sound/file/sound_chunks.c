@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNKS_MOST = 1 << 12 }; /* most chunks before the samples */
+enum { CHUNKS_MOST = 1 << 12 }; /* chunks that a search looks at, at most */
 
 static const struct chunk_layout layouts[] = {
     {"RIFF", "WAVE", "data", 0, false, 12, 4, 4, 8, 0, 2, 4, 4, 8},
