@@ -107,8 +107,8 @@ void effect_begin(struct effect *effect);
 /* Sets a control smoothly while sound runs. Values are clamped; NaN is the initial value. */
 void effect_set(struct effect *effect, enum effect_control control, float value);
 
-/* Requests a mask by its path of `length` bytes. If the path is too long, nothing is loaded, and the
- * present path is reported. */
+/* Requests a mask by its path of `length` bytes. If the path is too long, nothing is loaded, and
+ * the present path is reported. */
 void effect_request(struct effect *effect, const char *file, size_t length);
 
 /* Processes `frames` frames. The buffers of `in` and `out` may be the same. */

@@ -106,7 +106,8 @@ struct osc_command {
 #ifdef HALO_WITH_OSC
 
 /* Opens the sockets. port 0: any free port; OSC_NO_PORT: only the Unix socket. If the Unix
- * socket fails, it is left out, with a detailed note. *osc NULL: there is no socket. Errors: port in use; memory. */
+ * socket fails, it is left out, with a detailed note. *osc NULL: there is no
+ * socket. Errors: port in use; memory. */
 MUST_CHECK enum status osc_open(int port, struct osc **osc);
 void osc_close(struct osc *osc);
 
