@@ -1,12 +1,15 @@
 #include "mask_load.h"
 
+#include "chain/stage_mask.h"
 #include "command.h"
 #include "suite.h"
 
 #include <complex.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 void mask_save(const char *name, const void *bytes, size_t size)
 {
@@ -48,6 +51,55 @@ void mask_refused(const char *name, const char *text, const char *expected)
     log_capture(NULL, 0);
     ck_assert_msg(status != STATUS_OK, "%s was read:\n%s", name, text);
     ck_assert_msg(strstr(message, expected), "'%s' lacks '%s'", message, expected);
+}
+
+static char noted[1 << 16];
+static char failed[1024];
+
+/* The working folder is the same again before an assertion can fail. */
+static enum status study(const char *spec, const struct stream_format *sound, struct mask **mask)
+{
+    static const struct stream_format unknown = {0};
+    enum verbosity verbosity = note_verbosity_now();
+    int folder = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ck_assert_int_ge(folder, 0);
+    ck_assert_int_eq(chdir(command_folder()), 0);
+    noted[0] = '\0';
+    note_verbosity(VERBOSITY_NORMAL);
+    log_capture_notes(noted, sizeof noted - 1);
+    log_capture(failed, sizeof failed);
+    enum status status = stage_mask_study(spec, sound ? sound : &unknown, mask);
+    log_capture(NULL, 0);
+    log_capture_notes(NULL, 0);
+    note_verbosity(verbosity);
+    if (noted[0])
+        strcat(noted, "\n");
+    ck_assert_int_eq(fchdir(folder), 0);
+    close(folder);
+    return status;
+}
+
+struct mask *mask_of_spec(const char *spec, const struct stream_format *sound)
+{
+    struct mask *mask;
+    ck_assert_msg(study(spec, sound, &mask) == STATUS_OK, "%s: %s", spec, failed);
+    return mask;
+}
+
+const char *mask_said(const char *spec, const struct stream_format *sound)
+{
+    mask_destroy(mask_of_spec(spec, sound));
+    return noted;
+}
+
+void mask_spec_refused(int status, const char *expected, const char *spec,
+                       const struct stream_format *sound)
+{
+    struct mask *mask;
+    int got = (int)study(spec, sound, &mask);
+    ck_assert_msg(status ? got == status : got != STATUS_OK, "%s: status %d: %s", spec, got,
+                  failed);
+    ck_assert_msg(strstr(failed, expected), "%s: '%s' lacks '%s'", spec, failed, expected);
 }
 
 void mask_expect_taps(const struct mask *mask, size_t column, size_t count, const double *taps)

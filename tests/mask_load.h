@@ -16,6 +16,17 @@ struct mask *mask_loaded_text(const char *text, uint32_t rate, size_t channels);
 /* Loading a file of this text must fail with a line that contains `expected`. */
 void mask_refused(const char *name, const char *text, const char *expected);
 
+/* The mask of a spec of --mask that names files in command_folder(), for a sound (NULL: unknown),
+ * as halo mask show loads it. The test fails unless it loads. */
+struct mask *mask_of_spec(const char *spec, const struct stream_format *sound);
+
+/* Notes and warnings of that, as lines. Valid until the next call. */
+const char *mask_said(const char *spec, const struct stream_format *sound);
+
+/* That must fail with this status (0: any) and a line that contains `expected`. */
+void mask_spec_refused(int status, const char *expected, const char *spec,
+                       const struct stream_format *sound);
+
 /* A column has these taps, to single precision, and zeros after them. */
 void mask_expect_taps(const struct mask *mask, size_t column, size_t count, const double *taps);
 

@@ -53,7 +53,7 @@ START_TEST(jconvolver_names)
     mask_expect_path(mask, 0, 0, 3, (double[]){0.1f, 0.2f, 0.3f});
     mask_expect_path(mask, 1, 1, 2, (double[]){-1, 1});
     mask_destroy(mask);
-    const char *said = command_done("$HALO mask show a.conf").err;
+    const char *said = mask_said("a.conf", NULL);
     command_expect(said, "line 3: the name is 'a', without 'b.wav' behind the blank");
     ck_assert(!strstr(said, "line 2: the name"));
     mask_refused("a.conf", "/cd x y\n/impulse/read 1 1 1 0 0 0 1 c.wav\n", "cannot open c.wav");
@@ -158,7 +158,7 @@ START_TEST(matrices_as_large_as_memory)
         save_long("longer.conf", (size_t)cells);
         snprintf(where, sizeof where, "line %llu: its responses have",
                  (unsigned long long)(1 + 2 * cells));
-        command_refused(1, where, "\"$HALO\" mask show longer.conf");
+        mask_spec_refused(1, where, "longer.conf", NULL);
     }
 }
 END_TEST
@@ -278,7 +278,7 @@ START_TEST(brutefir_lengths)
         mask_destroy(mask);
         snprintf(text, sizeof text, network, 15, cases[i].blocks, cases[i].delay);
         mask_save_text("a", text);
-        const char *said = command_done("$HALO mask show a").err;
+        const char *said = mask_said("a", NULL);
         command_expect(said, "line 3: sdf_length: 15: BruteFIR delays all channels by 30 samples");
         command_expect(said, "t.txt: its commas are read as decimal marks");
     }

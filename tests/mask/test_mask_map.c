@@ -1,6 +1,8 @@
 /* map=IN:TAP: channels of the sound through channels of the mask, by name. */
 #include "command.h"
+#include "mask_load.h"
 #include "sound.h"
+#include "sound/port.h"
 #include "suite.h"
 
 #include <math.h>
@@ -106,30 +108,31 @@ END_TEST
 START_TEST(what_is_unclear_is_refused)
 {
     static const char *const cases[][2] = {
-        {"FX:1", "'FX' is no channel"},
-        {"SL:1", "the sound has no channel SL: its layout is 5.1"},
-        {"FL:1,FL:2", "the sound's channel FL twice"},
-        {"1:1,L:2", "the sound's channel L twice"},
-        {"FL:3", "mask two.txt has no channel 3: it has 2"},
-        {"7:1", "the sound has no channel 7: it has 6"},
-        {"0:1", "the sound has no channel 0"},
-        {"FL:C", "mask two.txt has no channel C: its layout is stereo"},
-        {"FL:1+1", "'1+1' has 1 twice"},
-        {"FL:1+L", "'1+L' has L twice"},
-        {"FL:", "not 'FL:'"},
-        {":1", "not ':1'"},
-        {"FL:1+", "not 'FL:1+'"},
-        {"FL:1:2", "not 'FL:1:2'"},
-        {"FL", "not 'FL'"},
-        {"", "map= of a mask needs a value"},
-        {"FL:1,map=FR:1", "map= is given twice"},
-        {"FL:1,order=hesuvi", "order= and map= exclude each other"},
+        {"two.txt,map=FX:1", "'FX' is no channel"},
+        {"two.txt,map=SL:1", "the sound has no channel SL: its layout is 5.1"},
+        {"two.txt,map=FL:1,FL:2", "the sound's channel FL twice"},
+        {"two.txt,map=1:1,L:2", "the sound's channel L twice"},
+        {"two.txt,map=FL:3", "mask two.txt has no channel 3: it has 2"},
+        {"two.txt,map=7:1", "the sound has no channel 7: it has 6"},
+        {"two.txt,map=0:1", "the sound has no channel 0"},
+        {"two.txt,map=FL:C", "mask two.txt has no channel C: its layout is stereo"},
+        {"two.txt,map=FL:1+1", "'1+1' has 1 twice"},
+        {"two.txt,map=FL:1+L", "'1+L' has L twice"},
+        {"two.txt,map=FL:", "not 'FL:'"},
+        {"two.txt,map=:1", "not ':1'"},
+        {"two.txt,map=FL:1+", "not 'FL:1+'"},
+        {"two.txt,map=FL:1:2", "not 'FL:1:2'"},
+        {"two.txt,map=FL", "not 'FL'"},
+        {"two.txt,map=", "map= of a mask needs a value"},
+        {"two.txt,map=FL:1,map=FR:1", "map= is given twice"},
+        {"two.txt,map=FL:1,order=hesuvi", "order= and map= exclude each other"},
     };
     struct sound in = make_sound();
+    struct source *source;
+    ck_assert_int_eq(source_open_sound(command_path("in.wav"), true, &source), STATUS_OK);
     sound_text("two.txt", "0.5 0.25\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        command_refused(2, cases[i][1], "\"$HALO\" render in.wav no.wav --mask two.txt,map=%s",
-                        cases[i][0]);
+        mask_spec_refused(2, cases[i][1], cases[i][0], &source->format);
     sound_noise_file("plain.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 6, FRAMES);
     command_refused(2,
                     "not known which of the 6 channels of the sound is FL; use numbers from 1, "
@@ -137,7 +140,8 @@ START_TEST(what_is_unclear_is_refused)
                     "\"$HALO\" render plain.wav no.wav --mask two.txt,map=FL:1");
     command_done("\"$HALO\" render plain.wav out.wav -q --mask two.txt,map=FL:1 --layout 5.1");
     sound_text("own.mask", "inputs: 2\noutputs: 2\npath: 1 2 1\n0.5\n");
-    command_refused(2, "own routing", "\"$HALO\" render in.wav no.wav --mask own.mask,map=FL:1");
+    mask_spec_refused(2, "own routing", "own.mask,map=FL:1", &source->format);
+    source_close(source);
     sound_free(&in);
 }
 END_TEST
@@ -146,8 +150,11 @@ START_TEST(a_mask_is_shown_for_the_channels_it_names)
 {
     command_clean();
     sound_text("two.txt", "0.5 0.25\n");
-    command_expect(command_done("\"$HALO\" mask show two.txt,map=FL:1,LFE:2").out,
-                   "1>1 by 1, 2>2 by 2");
+    struct mask *mask = mask_of_spec("two.txt,map=FL:1,LFE:2", NULL);
+    ck_assert_uint_eq(mask->path_count, 2);
+    mask_expect_path(mask, 0, 0, 1, (double[]){0.5});
+    mask_expect_path(mask, 1, 1, 1, (double[]){0.25});
+    mask_destroy(mask);
 }
 END_TEST
 
