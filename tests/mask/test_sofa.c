@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -196,10 +197,12 @@ START_TEST(a_measured_head)
     struct mask *mask;
     if (access(kemar, R_OK) != 0)
         return;
+    command_done("$(cat python) %s taps %s 30,0 -80,0 0,90 110,-20", SOFA_FILES, kemar);
     for (size_t i = 0; i < sizeof directions / sizeof *directions; i++) {
         const int *to = directions[i];
-        command_done("$(cat python) %s taps %s %d %d >truth.txt", SOFA_FILES, kemar, to[0], to[1]);
-        struct mask *truth = mask_loaded("truth.txt", NULL);
+        char name[32];
+        snprintf(name, sizeof name, "%d,%d.txt", to[0], to[1]);
+        struct mask *truth = mask_loaded(name, NULL);
         struct mask_load_options options = {.directions = towards(to[0], to[1])};
         ck_assert_int_eq(mask_load_with(kemar, &options, &mask), STATUS_OK);
         ck_assert_uint_eq(mask->rate, 44100);
