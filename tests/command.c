@@ -260,6 +260,20 @@ void command_clean(void)
     ck_assert_int_eq(nftw(command_folder(), remove_inside, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+int command_enter(void)
+{
+    int before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ck_assert_int_ge(before, 0);
+    ck_assert_int_eq(chdir(command_folder()), 0);
+    return before;
+}
+
+void command_leave(int before)
+{
+    ck_assert_int_eq(fchdir(before), 0);
+    close(before);
+}
+
 static int is_listed(const struct dirent *entry)
 {
     static const char *const own[] = {".", "..", ".out", ".err"};

@@ -5,11 +5,9 @@
 #include "suite.h"
 
 #include <complex.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 void mask_save(const char *name, const void *bytes, size_t size)
 {
@@ -48,9 +46,7 @@ static enum status study(const char *spec, const struct stream_format *sound, st
 {
     static const struct stream_format unknown = {0};
     enum verbosity verbosity = note_verbosity_now();
-    int folder = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    ck_assert_int_ge(folder, 0);
-    ck_assert_int_eq(chdir(command_folder()), 0);
+    int folder = command_enter();
     noted[0] = '\0';
     note_verbosity(VERBOSITY_NORMAL);
     log_capture_notes(noted, sizeof noted - 1);
@@ -61,8 +57,7 @@ static enum status study(const char *spec, const struct stream_format *sound, st
     note_verbosity(verbosity);
     if (noted[0])
         strcat(noted, "\n");
-    ck_assert_int_eq(fchdir(folder), 0);
-    close(folder);
+    command_leave(folder);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* Stages of halo render: masks and gains, the boundaries of the sound, the report. */
 #include "command.h"
+#include "render_call.h"
 #include "sound.h"
 #include "stream.h"
 #include "suite.h"
@@ -490,8 +491,8 @@ static void check_boundary(const char *boundary, size_t n, size_t taps, const ch
     command_clean();
     struct sound in = sound_noise("in.wav", n, WAVF, 48000, 2, n);
     struct sound columns = sound_noise_mask("m.wav", taps, 2, taps);
-    command_done("\"$HALO\" render in.wav out.wav --mask m.wav --edge %s --tail none --align %s",
-                 boundary, align);
+    render_done("in.wav", "out.wav", "--mask m.wav --edge %s --tail none --align %s", boundary,
+                align);
     struct sound out = sound_load("out.wav");
     struct block around = padded(&in.block, boundary, taps - 1, taps - 1);
     struct mask *mask = sound_mask(&columns, NULL, 0, 2);

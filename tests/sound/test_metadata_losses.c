@@ -1,6 +1,7 @@
 /* What is around the samples and is damaged, there twice or unknown is named, and the sound is all
  * there: of a file, and of the same bytes in a pipe. */
 #include "command.h"
+#include "render_call.h"
 #include "sound.h"
 #include "suite.h"
 
@@ -31,19 +32,18 @@ START_TEST(what_is_left_is_named)
     int length, count = 0;
     for (; sscanf(rows, "%63[^\t]\t%127[^\n]\n%n", name, named, &length) == 2; rows += length) {
         const char *ending = strrchr(name, '.') + 1;
-        char out[32];
-        struct command_result result = command_run(RENDER "%s out%d.%s", name, count, ending);
-        ck_assert_msg(result.code == 0 && strstr(result.err, named), "%s: exit code %d\n%s", name,
-                      result.code, result.err);
-        command_done("cat %s | " RENDER "- pipe.%s -f", name, ending);
+        char out[32], again[32];
         snprintf(out, sizeof out, "out%d.%s", count, ending);
-        expect_frames(out, name);
-        snprintf(out, sizeof out, "pipe.%s", ending);
+        command_expect(render_done(name, out, "%s", "").err, named);
         expect_frames(out, name);
         /* What was left is not in OUT, and nothing more is lost the second time. */
-        struct command_result again =
-            command_run(RENDER "out%d.%s again.%s -f", count, ending, ending);
-        ck_assert_msg(again.code == 0 && !strstr(again.err, "keep"), "%s\n%s", name, again.err);
+        snprintf(again, sizeof again, "again.%s", ending);
+        const char *said = render_done(out, again, "%s", "").err;
+        ck_assert_msg(!strstr(said, "keep"), "%s\n%s", name, said);
+        snprintf(out, sizeof out, "pipe.%s", ending);
+        struct command_result pipe = render_call_pipe(name, out, "");
+        ck_assert_msg(pipe.code == 0, "%s: %s", name, pipe.err);
+        expect_frames(out, name);
         count++;
     }
     ck_assert_int_eq(count, CASES);

@@ -1,6 +1,7 @@
 /* A marker stands at an impulse: wherever alignment, latency and length take the sound, it stands
  * at the impulse of the output, from each container that holds markers to each. */
 #include "command.h"
+#include "render_call.h"
 #include "sound.h"
 #include "suite.h"
 
@@ -43,7 +44,24 @@ static void save_mask(const char *name, size_t taps, size_t peak)
 static void make_inputs(size_t frame)
 {
     command_done("rm -f out*; " FILES "impulse %zu in.wav", frame);
-    command_done("for k in rf64 w64 aiff caf flac; do " RENDER "in.wav in.$k || exit 1; done");
+    static const char *const names[] = {"in.rf64", "in.w64", "in.aiff", "in.caf", "in.flac"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        render_done("in.wav", names[i], "--quiet");
+}
+
+/* Valid until the next call. */
+static const char *in_of(size_t kind)
+{
+    static char name[16];
+    snprintf(name, sizeof name, "in.%s", kinds[kind]);
+    return name;
+}
+
+static const char *out_of(size_t number, const char *ending)
+{
+    static char name[32];
+    snprintf(name, sizeof name, "out%zu.%s", number, ending);
+    return name;
 }
 
 /* Python takes longer to start than to read all outputs: NAME.marks has what it says. */
@@ -88,14 +106,11 @@ START_TEST(marker_stands_at_the_impulse)
     save_mask("centred.txt", LONG, LONG / 2);
     save_mask("late.txt", LONG, 4321);
     for (size_t turn = 0; turn < KINDS * KINDS; turn++)
-        command_done(RENDER "in.%s out%zu.%s %s", kinds[turn / KINDS], turn, kinds[turn % KINDS],
-                     ways[turn % (sizeof ways / sizeof *ways)]);
+        render_done(in_of(turn / KINDS), out_of(turn, kinds[turn % KINDS]), "%s",
+                    ways[turn % (sizeof ways / sizeof *ways)]);
     read_outputs();
-    for (size_t turn = 0; turn < KINDS * KINDS; turn++) {
-        char out[32];
-        snprintf(out, sizeof out, "out%zu.%s", turn, kinds[turn % KINDS]);
-        expect_marks(out, MIDDLE, MIDDLE);
-    }
+    for (size_t turn = 0; turn < KINDS * KINDS; turn++)
+        expect_marks(out_of(turn, kinds[turn % KINDS]), MIDDLE, MIDDLE);
 }
 END_TEST
 
@@ -107,18 +122,15 @@ START_TEST(every_way_keeps_it)
     save_mask("centred.txt", LONG, LONG / 2);
     save_mask("late.txt", LONG, 4321);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        command_done(RENDER "in.flac out%zu.wav %s", i, ways[i]);
+        render_done("in.flac", out_of(i, "wav"), "%s", ways[i]);
         if (!strstr(ways[i], "--edge")) /* which needs a file */
             command_done("cat in.wav | " RENDER "- - %s | cat >out%zu.pipe", ways[i], i);
     }
     read_outputs();
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        char out[32];
-        snprintf(out, sizeof out, "out%zu.wav", i);
-        expect_marks(out, MIDDLE, MIDDLE);
-        snprintf(out, sizeof out, "out%zu.pipe", i);
+        expect_marks(out_of(i, "wav"), MIDDLE, MIDDLE);
         if (!strstr(ways[i], "--edge"))
-            expect_marks(out, MIDDLE, MIDDLE);
+            expect_marks(out_of(i, "pipe"), MIDDLE, MIDDLE);
     }
 }
 END_TEST
@@ -130,14 +142,14 @@ START_TEST(marker_keeps_its_time_at_another_rate)
     make_inputs(MIDDLE);
     struct sound in = sound_load("in.wav");
     for (size_t i = 0; i < KINDS; i++)
-        command_done(RENDER "in.%s out%zu.wav --format float --rate %.0f", kinds[i], i,
-                     rates[i % 3] * in.rate);
+        render_done(in_of(i), out_of(i, "wav"), "--format float --rate %.0f",
+                    rates[i % 3] * in.rate);
     read_outputs();
     for (size_t i = 0; i < KINDS; i++) {
         double by = rates[i % 3];
-        char wanted[64], name[32];
+        char wanted[64];
+        const char *name = out_of(i, "wav");
         snprintf(wanted, sizeof wanted, "marker %.0f\n", rint(MIDDLE * by));
-        snprintf(name, sizeof name, "out%zu.wav", i);
         const char *marks = command_done("cat %s.marks", name).out;
         ck_assert_msg(strstr(marks, wanted), "%s has\n%sand should have\n%s", kinds[i], marks,
                       wanted);
@@ -155,14 +167,11 @@ START_TEST(ends_of_the_sound_are_no_exception)
     for (size_t i = 0; i < 2; i++) {
         make_inputs(frames[i]);
         for (size_t k = 0; k < KINDS; k++)
-            command_done(RENDER "in.%s out.%s --align centre --mask centred.txt",
-                         kinds[(k + 1) % KINDS], kinds[k]);
+            render_done(in_of((k + 1) % KINDS), out_of(k, kinds[k]),
+                        "--align centre --mask centred.txt");
         read_outputs();
-        for (size_t k = 0; k < KINDS; k++) {
-            char out[16];
-            snprintf(out, sizeof out, "out.%s", kinds[k]);
-            expect_marks(out, frames[i], frames[i]);
-        }
+        for (size_t k = 0; k < KINDS; k++)
+            expect_marks(out_of(k, kinds[k]), frames[i], frames[i]);
     }
 }
 END_TEST
