@@ -45,36 +45,28 @@ static enum status render(struct render_options *options, char *words)
                           &(struct render_job_settings){.report = print});
 }
 
-static struct command_result call(const char *in, const char *out, char *words, char *lines)
+struct command_result render_call(const char *in, const char *out, const char *options)
 {
-    struct render_options options = RENDER_OPTIONS_DEFAULTS;
-    struct command_result result = {.out = "", .err = lines};
+    static char lines[2][FAILURE_BYTES];
+    struct render_options own = RENDER_OPTIONS_DEFAULTS;
+    struct command_result result = {.out = "", .err = lines[strcmp(in, "-") == 0]};
     enum verbosity verbosity = note_verbosity_now();
+    char words[1024];
     int folder = command_enter();
     ck_assert_int_eq(atomic_file_no_sync(NULL, NULL, NULL), STATUS_OK);
-    options.input = in;
-    options.output = out;
-    options.force = true;
-    lines[0] = '\0';
-    messages_to(add_line, lines);
-    result.code = (int)render(&options, words);
+    snprintf(words, sizeof words, "%s", options);
+    own.input = in;
+    own.output = out;
+    own.force = true;
+    result.err[0] = '\0';
+    messages_to(add_line, result.err);
+    result.code = (int)render(&own, words);
     messages_to(NULL, NULL);
     note_verbosity(verbosity);
     files_read_forget(in);
-    render_options_free(&options);
+    render_options_free(&own);
     command_leave(folder);
     return result;
-}
-
-struct command_result render_call(const char *in, const char *out, const char *options, ...)
-{
-    static char lines[FAILURE_BYTES];
-    char words[1024];
-    va_list arguments;
-    va_start(arguments, options);
-    vsnprintf(words, sizeof words, options, arguments);
-    va_end(arguments);
-    return call(in, out, words, lines);
 }
 
 struct command_result render_done(const char *in, const char *out, const char *options, ...)
@@ -84,7 +76,7 @@ struct command_result render_done(const char *in, const char *out, const char *o
     va_start(arguments, options);
     vsnprintf(words, sizeof words, options, arguments);
     va_end(arguments);
-    struct command_result result = render_call(in, out, "%s", words);
+    struct command_result result = render_call(in, out, words);
     ck_assert_msg(result.code == 0, "%s %s %s: status %d\n%s", in, out, words, result.code,
                   result.err);
     return result;
@@ -92,8 +84,7 @@ struct command_result render_done(const char *in, const char *out, const char *o
 
 struct command_result render_call_pipe(const char *in, const char *out, const char *options)
 {
-    static char lines[FAILURE_BYTES];
-    char bytes[1 << 16], words[1024];
+    char bytes[1 << 16];
     int ends[2], before = dup(STDIN_FILENO), file = open(command_path(in), O_RDONLY | O_CLOEXEC);
     ck_assert(before >= 0 && file >= 0 && pipe2(ends, O_CLOEXEC) == 0);
     ssize_t size = read(file, bytes, sizeof bytes);
@@ -103,8 +94,7 @@ struct command_result render_call_pipe(const char *in, const char *out, const ch
     close(file);
     close(ends[0]);
     close(ends[1]);
-    snprintf(words, sizeof words, "%s", options);
-    struct command_result result = call("-", out, words, lines);
+    struct command_result result = render_call("-", out, options);
     __fpurge(stdin);
     clearerr(stdin);
     dup2(before, STDIN_FILENO);

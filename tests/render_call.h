@@ -5,13 +5,12 @@
 
 #include "command.h"
 
-/* Renders the file `in` to `out`, which is replaced and not synced. `options` (printf format): long
- * options of halo render, separated by blanks, without quotes. The result's code is the status. Its
- * `err` holds all messages until the next call of the same function. */
-struct command_result render_call(const char *in, const char *out, const char *options, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Renders the file `in` to `out`, which is replaced and not synced. `options`: long options of halo
+ * render, separated by blanks, without quotes. The result's code is the status. Its `err` holds all
+ * messages until the next call of the same function. */
+struct command_result render_call(const char *in, const char *out, const char *options);
 
-/* As render_call. The test fails unless the status is 0. */
+/* As render_call, with a printf format. The test fails unless the status is 0. */
 struct command_result render_done(const char *in, const char *out, const char *options, ...)
     __attribute__((format(printf, 3, 4)));
 

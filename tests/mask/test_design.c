@@ -2,6 +2,7 @@
 #include "command.h"
 #include "design/design.h"
 #include "mask_load.h"
+#include "render_call.h"
 #include "signal/remez.h"
 #include "sound.h"
 #include "suite.h"
@@ -708,8 +709,8 @@ START_TEST(a_spec_filters)
         size_t origin;
     } cases[] = {{"", 100}, {"--align centre", 100}, {"--align causal", 0}};
     for (size_t i = 0; i < COUNT(cases); i++) {
-        command_done("\"$HALO\" render -f in.wav out.wav --tail none --mask lowpass:2k,taps=201 %s",
-                     cases[i].options);
+        render_done("in.wav", "out.wav", "--tail none --mask lowpass:2k,taps=201 %s",
+                    cases[i].options);
         struct sound out = sound_load("out.wav");
         mask->origin = cases[i].origin;
         sound_expect_truth(&out, mask, &in.block, cases[i].origin);
@@ -717,8 +718,8 @@ START_TEST(a_spec_filters)
     }
     /* The same mask from a file, with --align centre. */
     command_done("\"$HALO\" mask make lowpass:2k,taps=201,rate=44100 -o m.wav");
-    command_done("\"$HALO\" render -f in.wav out.wav --mask lowpass:2k,taps=201");
-    command_done("\"$HALO\" render -f in.wav other.wav --mask m.wav --align centre");
+    render_done("in.wav", "out.wav", "--mask lowpass:2k,taps=201");
+    render_done("in.wav", "other.wav", "--mask m.wav --align centre");
     command_done("cmp out.wav other.wav");
     mask_destroy(mask);
     sound_free(&in);

@@ -1,6 +1,7 @@
 /* Configurations of other programs as masks, against paths computed by hand. */
 #include "command.h"
 #include "mask_load.h"
+#include "render_call.h"
 #include "sound.h"
 #include "suite.h"
 
@@ -411,8 +412,8 @@ START_TEST(alike_for_any_number_of_channels)
         for (size_t channels = 1; channels <= 6; channels++) {
             struct sound in =
                 sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, channels, 100);
-            struct command_result result = command_done(
-                "\"$HALO\" render in.wav out.wav -f --tail none --format float --mask a.conf");
+            struct command_result result =
+                render_done("in.wav", "out.wav", "--tail none --format float --mask a.conf");
             ck_assert((strstr(result.err, "is for 2 channels, filtered alike") != NULL) ==
                       (channels != 2));
             struct sound out = sound_load("out.wav");

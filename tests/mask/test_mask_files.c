@@ -1,6 +1,7 @@
 /* Mask files of other programs: read as those programs mean them, or refused with the reason. */
 #include "command.h"
 #include "mask_load.h"
+#include "render_call.h"
 #include "sound.h"
 #include "suite.h"
 
@@ -189,7 +190,7 @@ START_TEST(raw_on_the_command_line)
     static const float taps[] = {0, 0, 0.5f, 0.25f};
     struct sound in = sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 1000);
     mask_save("a.raw", taps, sizeof taps);
-    command_done("$HALO render in.wav out.wav --mask a.raw,raw=FLOAT32LE,channels=2,rate=48000");
+    render_done("in.wav", "out.wav", "--mask a.raw,raw=FLOAT32LE,channels=2,rate=48000");
     struct sound out = sound_load("out.wav");
     for (size_t i = 1; i < 1000; i++) {
         ck_assert_float_eq_tol(out.block.data[0][i], 0.5f * in.block.data[0][i - 1], 1e-6f);

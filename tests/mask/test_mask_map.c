@@ -1,6 +1,7 @@
 /* map=IN:TAP: channels of the sound through channels of the mask, by name. */
 #include "command.h"
 #include "mask_load.h"
+#include "render_call.h"
 #include "sound.h"
 #include "sound/port.h"
 #include "suite.h"
@@ -40,21 +41,18 @@ START_TEST(pairs_filter_what_they_name)
     } cases[] = {
         {"two.txt,map=FL:FL,FR:FR,C:L+R", {0.5, 0.25, 0.75, 1, 1, 1}},
         {"two.txt,map=C:L+R,FR:2,1:1", {0.5, 0.25, 0.75, 1, 1, 1}},
-        {"'two.txt,map=FL:L\\,FR:R'", {0.5, 0.25, 1, 1, 1, 1}},
+        {"two.txt,map=FL:L\\,FR:R", {0.5, 0.25, 1, 1, 1, 1}},
         {"two.txt,map=LS:L,RS:L,invert,gain=6.0206", {1, 1, 1, 1, -1, -1}},
         {"two.txt,map=BL:1,normalize=peak", {1, 1, 1, 1, 1, 1}},
         {"two.txt,channel=2,map=lfe:C", {1, 1, 1, 0.25, 1, 1}},
         {"two.txt,map=FL:R,FR:L,FC:L,LFE:L,BL:R,BR:L+R", {0.25, 0.5, 0.5, 0.5, 0.25, 0.75}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        command_done("\"$HALO\" render in.wav out.wav -qf --no-sync --tail none --mask %s",
-                     cases[i].mask);
+        render_done("in.wav", "out.wav", "--tail none --mask %s --save-chain %zu.yml",
+                    cases[i].mask, i);
         expect_factors(&in, cases[i].factors);
-        command_done("\"$HALO\" render in.wav other.wav -qf --tail none --mask %s "
-                     "--save-chain chain.yml && "
-                     "\"$HALO\" render in.wav again.wav -qf --tail none --chain chain.yml && "
-                     "cmp other.wav again.wav",
-                     cases[i].mask);
+        render_done("in.wav", "again.wav", "--tail none --chain %zu.yml", i);
+        command_done("cmp out.wav again.wav");
     }
     sound_free(&in);
 }
@@ -65,8 +63,8 @@ START_TEST(other_channels_pass_beside_a_long_mask)
     struct sound in = make_sound();
     struct sound mask = sound_noise_mask("long.txt", 3, 1, 3000);
     sound_free(&mask);
-    command_done("\"$HALO\" render in.wav out.wav -qf --tail none --mask long.txt,map=LFE:1 && "
-                 "\"$HALO\" render in.wav all.wav -qf --tail none --mask long.txt");
+    render_done("in.wav", "out.wav", "--tail none --mask long.txt,map=LFE:1");
+    render_done("in.wav", "all.wav", "--tail none --mask long.txt");
     struct sound out = sound_load("out.wav"), all = sound_load("all.wav");
     for (size_t c = 0; c < CHANNELS; c++) {
         const float *expected = c == LFE ? all.block.data[c] : in.block.data[c];
@@ -84,8 +82,7 @@ START_TEST(other_channels_stay_aligned)
 {
     struct sound in = make_sound();
     sound_text("late.txt", "0\n0\n1\n0\n0\n");
-    command_done("\"$HALO\" render in.wav out.wav -qf --tail none --align centre "
-                 "--mask late.txt,map=FL:1");
+    render_done("in.wav", "out.wav", "--tail none --align centre --mask late.txt,map=FL:1");
     expect_factors(&in, (double[CHANNELS]){1, 1, 1, 1, 1, 1});
     sound_free(&in);
 }

@@ -3,6 +3,7 @@
 #include "command.h"
 #include "mask/mask.h"
 #include "mask_load.h"
+#include "render_call.h"
 #include "sound.h"
 #include "suite.h"
 #include "truth.h"
@@ -276,7 +277,7 @@ START_TEST(render_takes_them)
     for (size_t k = 0; k < 60; k++)
         cut.block.data[0][k] = k < 10 ? 0 : -mask.block.data[0][20 + k - 10];
     sound_save(&cut, "cut.wav");
-    command_done("\"$HALO\" render in.wav out.wav --mask m.wav,delay=10,trim=20,length=50,invert");
+    render_done("in.wav", "out.wav", "--mask m.wav,delay=10,trim=20,length=50,invert");
     sound_expect_filtered("out.wav", "in.wav", "cut.wav");
     command_refused(2, "trim", "\"$HALO\" render in.wav x.wav --mask m.wav,trim=1000");
     mask_spec_refused(2, "phase", "m.wav,phase=odd", NULL);
