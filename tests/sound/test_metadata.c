@@ -1,6 +1,7 @@
 /* What surrounds the samples of a file, from each container to each, judged by its bytes and by
  * other programs. */
 #include "command.h"
+#include "render_call.h"
 #include "sound/port.h"
 #include "suite.h"
 
@@ -58,17 +59,17 @@ START_TEST(flac_exchanges_foreign_chunks)
     make_corpus();
     command_done(CHUNKS
                  "in.wav | grep '^smpl\\|^wxyz\\|^cue\\|^iXML' | sed 's/ [a-z]*$//' | sort >old");
-    command_done("\"$HALO\" render foreign.flac back.wav -qf --gain -6");
+    render_done("foreign.flac", "back.wav", "--gain -6 --quiet");
     command_done(CHUNKS
                  "back.wav | grep '^smpl\\|^wxyz\\|^cue\\|^iXML' | sed 's/ [a-z]*$//' | sort | "
                  "diff old -");
-    command_done("\"$HALO\" render in.wav way.flac -qf --gain -6");
+    render_done("in.wav", "way.flac", "--gain -6 --quiet");
     command_done(
         "flac -s -t way.flac && flac -s -d -f --keep-foreign-metadata way.flac -o back.wav");
     command_done(CHUNKS
                  "back.wav | grep '^smpl\\|^wxyz\\|^cue\\|^iXML' | sed 's/ [a-z]*$//' | sort | "
                  "diff old -");
-    command_done("\"$HALO\" render in.aiff way.flac -qf --gain -6");
+    render_done("in.aiff", "way.flac", "--gain -6 --quiet");
     command_done("flac -s -d -f --keep-foreign-metadata way.flac -o back.aiff");
     command_expect(command_done(CHUNKS "back.aiff").out, "APPL 18");
 }
@@ -167,10 +168,9 @@ END_TEST
 START_TEST(loops_end_with_a_tail)
 {
     make_corpus();
-    command_done("\"$HALO\" render in.wav gain.wav -qf --gain -6");
+    render_done("in.wav", "gain.wav", "--gain -6 --quiet");
     command_expect(command_done(CHUNKS "gain.wav").out, "smpl 63");
-    struct command_result room = command_done("\"$HALO\" render in.wav room.wav -f --mask "
-                                              "lowpass:1000");
+    struct command_result room = render_done("in.wav", "room.wav", "--mask lowpass:1000");
     command_expect(room.err, "inst, smpl (loops are kept by whole sounds through gains alone)");
 }
 END_TEST
@@ -203,11 +203,11 @@ END_TEST
 START_TEST(user_decides)
 {
     make_corpus();
-    command_done("\"$HALO\" render in.wav none.wav -qf --gain -6 --metadata none");
+    render_done("in.wav", "none.wav", "--gain -6 --metadata none --quiet");
     ck_assert_str_eq(command_done(CHUNKS "none.wav").out, "size right\n");
     command_done("echo '{\"tags\": {\"title\": \"Another\", \"ARTIST\": [\"x\", \"y\"], \"MYTAG\": "
                  "null}}' >tags.json");
-    command_done("\"$HALO\" render in.flac out.flac -qf --gain -6 --metadata tags.json");
+    render_done("in.flac", "out.flac", "--gain -6 --metadata tags.json --quiet");
     command_done(
         "{ printf '\\357\\273\\277'; cat tags.json; } >marked.json && \"$HALO\" render in.flac "
         "marked.flac -qf --gain -6 --metadata marked.json && cmp marked.flac out.flac");
@@ -230,7 +230,7 @@ START_TEST(false_sizes_cost_nothing)
     long plain = command_memory("\"$HALO\" render in.wav out.wav -qf --gain -6");
     long cut = command_memory("\"$HALO\" render cut.wav out.wav -qf --gain -6");
     ck_assert_int_lt(cut, plain + 20000);
-    command_expect(command_done("\"$HALO\" render cut.wav out.wav -f --gain -6").err,
+    command_expect(render_done("cut.wav", "out.wav", "--gain -6").err,
                    "some of it (it is cut short");
 }
 END_TEST
@@ -260,10 +260,9 @@ START_TEST(damaged_tag_is_reported)
                  "with tag.wav 'id3 ' 4944330300000000001001020304050607080910111213141516 "
                  "with short.wav bext 00010203 "
                  "with blank.wav 'id3 ' 4944330300000000001000000000000000000000000000000000");
-    command_expect(command_done("\"$HALO\" render tag.wav out.wav -f --gain -6").err, lost);
-    command_expect(command_done("\"$HALO\" render short.wav out.wav -f --gain -6").err,
-                   "bext (it is damaged)");
-    struct command_result blank = command_done("\"$HALO\" render blank.wav out.wav -f --gain -6");
+    command_expect(render_done("tag.wav", "out.wav", "--gain -6").err, lost);
+    command_expect(render_done("short.wav", "out.wav", "--gain -6").err, "bext (it is damaged)");
+    struct command_result blank = render_done("blank.wav", "out.wav", "--gain -6");
     ck_assert_msg(!strstr(blank.err, lost), "%s", blank.err);
 }
 END_TEST
@@ -309,8 +308,8 @@ START_TEST(scene_ends_with_its_channels)
     command_clean();
     command_done(FILES "with in.wav chna 01000100");
     command_done("echo 1 0.5 >two.txt");
-    command_done("\"$HALO\" render in.wav same.wav -qf --gain -6");
-    command_expect(command_done("\"$HALO\" render in.wav out.wav -f --mask two.txt").err,
+    render_done("in.wav", "same.wav", "--gain -6 --quiet");
+    command_expect(render_done("in.wav", "out.wav", "--mask two.txt").err,
                    "chna (the sound changed)");
     command_expect(command_done(CHUNKS "same.wav out.wav; cat same.wav.chunks").out, "chna 4");
     ck_assert_str_eq(command_done("cat out.wav.chunks").out, "size right\n");

@@ -68,11 +68,11 @@ START_TEST(parts_of_markers_are_named)
                  "open('in.wav', 'wb').write(wav(cues([(1, 5), (2, 9)]) + texts("
                  "(b'labl', 1, b'x' * 256), (b'labl', 2, b'b\\0'), (b'note', 2, b'n\\0'), rgn)))\n"
                  "END");
-    command_expect(command_done(RENDER "in.wav out.aiff").err,
+    command_expect(render_done("in.wav", "out.aiff", "%s", "").err,
                    "keep: 1 label, 1 note, 1 region text (the container has no place for it)");
-    command_expect(command_done(RENDER "in.wav out.caf").err,
+    command_expect(render_done("in.wav", "out.caf", "%s", "").err,
                    "keep: 1 note, 1 region text (the container has no place for it)");
-    struct command_result same = command_done(RENDER "in.wav out.wav");
+    struct command_result same = render_done("in.wav", "out.wav", "%s", "");
     ck_assert_msg(!strstr(same.err, "keep"), "%s", same.err);
 }
 END_TEST
