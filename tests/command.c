@@ -3,8 +3,11 @@
 #include "suite.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <jansson.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -199,15 +203,33 @@ struct command_result command_wait(pid_t process)
     return result;
 }
 
+/* Of a file in the folder: as the system names one without a name, or a hidden one of halo's. */
+static bool is_unfinished(const char *name)
+{
+    size_t start = strlen(command_folder());
+    const char *end = strrchr(name, ' ');
+    if (strncmp(name, folder, start) != 0 || name[start] != '/')
+        return false;
+    return (end && strcmp(end, " (deleted)") == 0) ||
+           (name[start + 1] == '.' && strstr(name + start + 2, ".halo-"));
+}
+
 bool command_has_written(pid_t process, long bytes)
 {
-    char line[LINE_MOST];
-    snprintf(
-        line, sizeof line,
-        "for fd in /proc/%d/fd/*; do case $(readlink $fd) in '%s/'*' (deleted)'|'%s/.'*.halo-*) "
-        "[ $(stat -Lc %%s $fd) -gt %ld ] && exit 0;; esac; done; exit 1",
-        (int)process, command_folder(), command_folder(), bytes);
-    return system(line) == 0;
+    char path[64], name[PATH_MAX];
+    bool has_written = false;
+    struct stat about;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)process);
+    DIR *files = opendir(path);
+    for (struct dirent *entry; files && !has_written && (entry = readdir(files));) {
+        ssize_t length = readlinkat(dirfd(files), entry->d_name, name, sizeof name - 1);
+        name[length > 0 ? length : 0] = '\0';
+        has_written = is_unfinished(name) && fstatat(dirfd(files), entry->d_name, &about, 0) == 0 &&
+                      about.st_size > bytes;
+    }
+    if (files)
+        closedir(files);
+    return has_written;
 }
 
 long command_memory(const char *format, ...)
@@ -226,11 +248,30 @@ long command_memory(const char *format, ...)
 
 /* ---- the folder ---- */
 
+static int remove_inside(const char *path, const struct stat *about, int kind, struct FTW *at)
+{
+    (void)about;
+    (void)kind;
+    return at->level == 0 || remove(path) == 0 || errno == ENOENT ? 0 : -1;
+}
+
 void command_clean(void)
 {
-    char line[128];
-    snprintf(line, sizeof line, "find '%s' -mindepth 1 -delete", command_folder());
-    ck_assert_int_eq(system(line), 0);
+    ck_assert_int_eq(nftw(command_folder(), remove_inside, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+int command_enter(void)
+{
+    int before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ck_assert_int_ge(before, 0);
+    ck_assert_int_eq(chdir(command_folder()), 0);
+    return before;
+}
+
+void command_leave(int before)
+{
+    ck_assert_int_eq(fchdir(before), 0);
+    close(before);
 }
 
 static int is_listed(const struct dirent *entry)

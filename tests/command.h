@@ -50,6 +50,11 @@ const char *command_folder(void);
 /* Empty the folder; tests that share a process start with this. */
 void command_clean(void);
 
+/* Make command_folder() the working folder; return to the folder before, which command_enter
+ * returned. */
+int command_enter(void);
+void command_leave(int before);
+
 /* The path of a file in command_folder(). Valid until the next call. */
 const char *command_path(const char *name);
 

@@ -1,5 +1,6 @@
 #include "mask_load.h"
 
+#include "chain/stage_mask.h"
 #include "command.h"
 #include "suite.h"
 
@@ -37,17 +38,56 @@ struct mask *mask_loaded_text(const char *text, uint32_t rate, size_t channels)
                        &(struct mask_load_options){.sound = {.rate = rate, .channels = channels}});
 }
 
+static char noted[1 << 16];
+static char failed[1024];
+
+/* The working folder is the same again before an assertion can fail. */
+static enum status study(const char *spec, const struct stream_format *sound, struct mask **mask)
+{
+    static const struct stream_format unknown = {0};
+    enum verbosity verbosity = note_verbosity_now();
+    int folder = command_enter();
+    noted[0] = '\0';
+    note_verbosity(VERBOSITY_NORMAL);
+    log_capture_notes(noted, sizeof noted - 1);
+    log_capture(failed, sizeof failed);
+    enum status status = stage_mask_study(spec, sound ? sound : &unknown, mask);
+    log_capture(NULL, 0);
+    log_capture_notes(NULL, 0);
+    note_verbosity(verbosity);
+    if (noted[0])
+        strcat(noted, "\n");
+    command_leave(folder);
+    return status;
+}
+
+struct mask *mask_of_spec(const char *spec, const struct stream_format *sound)
+{
+    struct mask *mask;
+    ck_assert_msg(study(spec, sound, &mask) == STATUS_OK, "%s: %s", spec, failed);
+    return mask;
+}
+
+const char *mask_said(const char *spec, const struct stream_format *sound)
+{
+    mask_destroy(mask_of_spec(spec, sound));
+    return noted;
+}
+
+void mask_spec_refused(int status, const char *expected, const char *spec,
+                       const struct stream_format *sound)
+{
+    struct mask *mask;
+    int got = (int)study(spec, sound, &mask);
+    ck_assert_msg(status ? got == status : got != STATUS_OK, "%s: status %d: %s", spec, got,
+                  failed);
+    ck_assert_msg(strstr(failed, expected), "%s: '%s' lacks '%s'", spec, failed, expected);
+}
+
 void mask_refused(const char *name, const char *text, const char *expected)
 {
-    static const struct mask_load_options none = {0};
-    char message[1024] = "";
-    struct mask *mask;
     mask_save_text(name, text);
-    log_capture(message, sizeof message);
-    enum status status = mask_load_with(command_path(name), &none, &mask);
-    log_capture(NULL, 0);
-    ck_assert_msg(status != STATUS_OK, "%s was read:\n%s", name, text);
-    ck_assert_msg(strstr(message, expected), "'%s' lacks '%s'", message, expected);
+    mask_spec_refused(0, expected, name, NULL);
 }
 
 void mask_expect_taps(const struct mask *mask, size_t column, size_t count, const double *taps)

@@ -16,6 +16,18 @@ struct mask *mask_loaded_text(const char *text, uint32_t rate, size_t channels);
 /* Loading a file of this text must fail with a line that contains `expected`. */
 void mask_refused(const char *name, const char *text, const char *expected);
 
+/* Loads the mask of a spec of --mask as halo mask show does. Files are in command_folder().
+ * `sound`: format of the sound to filter; NULL: unknown. The test fails unless the mask loads. */
+struct mask *mask_of_spec(const char *spec, const struct stream_format *sound);
+
+/* Notes and warnings of mask_of_spec, as lines. Valid until the next call. */
+const char *mask_said(const char *spec, const struct stream_format *sound);
+
+/* The test fails unless mask_of_spec would fail with this status (0: any) and a message that
+ * contains `expected`. */
+void mask_spec_refused(int status, const char *expected, const char *spec,
+                       const struct stream_format *sound);
+
 /* A column has these taps, to single precision, and zeros after them. */
 void mask_expect_taps(const struct mask *mask, size_t column, size_t count, const double *taps);
 

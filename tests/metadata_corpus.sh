@@ -2,9 +2,7 @@
 # A corpus of small sound files with metadata, by the programs that people make them with.
 #   metadata_corpus.sh SCRIPT     metadata_files.py; in.EXTENSION in the working folder
 set -eu
-for kind in wav rf64 w64 aiff caf; do
-    python3 "$1" make $kind in.$kind
-done
+python3 -S "$1" make wav in.wav make rf64 in.rf64 make w64 in.w64 make aiff in.aiff make caf in.caf
 ffmpeg -v error -f lavfi -i color=red:s=4x4:d=1 -frames:v 1 -y cover.png
 ffmpeg -v error -f lavfi -i sine=440:r=48000:d=0.3 -ac 2 -c:a pcm_s16le -y plain.wav
 flac -s -f --keep-foreign-metadata in.wav -o foreign.flac

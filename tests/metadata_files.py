@@ -1,18 +1,18 @@
 """Sound files with all that a studio puts around the samples, byte by byte; and what a file has.
 
-    metadata_files.py make KIND FILE     wav, rf64, w64, aiff or caf; 8,000 frames of 48 kHz
-    metadata_files.py chunks FILE        each chunk but those of the file itself: name, size, SHA-1
-    metadata_files.py many WHAT FILE     a WAV of 100,000 markers, texts, unknown parts or chunks
-    metadata_files.py with FILE ID HEX   a WAV with another chunk after its samples
-    metadata_files.py last KIND FILE     a wav, rf64, w64 or aiff with all of it after its samples
-    metadata_files.py apart ORDER FILE   a WAV with labels before the samples and cues after them, or vice versa
-    metadata_files.py impulse FRAME FILE a WAV, silent but for one frame, with a marker there, a time and loops
-    metadata_files.py marks FILE         time reference, markers and loops, in frames
-    metadata_files.py cut FILE BYTES     a WAV whose chunk claims so many bytes more than there are
-    metadata_files.py sampler SEED KIND FILE    data for samplers, at random, in a wav, aiff or caf
-    metadata_files.py CASE KIND FILE     the same, of one of `special`
-    metadata_files.py played FILE        what a sampler makes of a file: pitch, ranges, gain, loops
-    metadata_files.py alike FILE...      fails unless it is the same of all
+    metadata_files.py REQUEST...    one after the other:
+        make KIND FILE       wav, rf64, w64, aiff or caf; 8,000 frames of 48 kHz
+        many WHAT FILE       a WAV of 100,000 markers, texts, unknown parts or chunks
+        with FILE ID HEX     a WAV with another chunk after its samples
+        last KIND FILE       a wav, rf64, w64 or aiff with all of it after its samples
+        apart ORDER FILE     a WAV with labels before the samples and cues after them, or vice versa
+        impulse FRAME FILE   a WAV, silent but for one frame, with a marker there, a time and loops
+        sampler KIND FILE    a note and a loop in a wav, aiff or caf
+        cut FILE BYTES       a WAV whose chunk claims so many bytes more than there are
+    metadata_files.py chunks FILE...     each chunk but those of the file itself: name, size, SHA-1
+    metadata_files.py marks FILE...      time reference and markers, in frames
+
+    Marks go to FILE.marks; chunks of several files to FILE.chunks.
 """
 import struct
 import sys
@@ -305,29 +305,29 @@ def marks(path):
         print("marker", frame)
 
 
+MADE = {"make": lambda kind: {"wav": lambda: wav(False), "rf64": lambda: wav(True), "w64": w64, "aiff": aiff, "caf": caf}[kind](),
+        "many": many, "last": last, "apart": apart, "sampler": sampler, "impulse": lambda frame: impulse(int(frame))}
+
+
 def main():
-    if sys.argv[1] == "make":
-        made = {"wav": lambda: wav(False), "rf64": lambda: wav(True), "w64": w64, "aiff": aiff, "caf": caf}
-        with open(sys.argv[3], "wb") as file:
-            file.write(made[sys.argv[2]]())
-    elif sys.argv[1] == "many":
-        with open(sys.argv[3], "wb") as file:
-            file.write(many(sys.argv[2]))
-    elif sys.argv[1] == "with":
-        with open(sys.argv[2], "wb") as file:
-            file.write(plain_wav(chunk(sys.argv[3].encode(), bytes.fromhex(sys.argv[4]))))
-    elif sys.argv[1] in ("last", "apart", "impulse", "sampler"):
-        made = {"last": last, "apart": apart, "sampler": sampler, "impulse": lambda text: impulse(int(text))}[sys.argv[1]]
-        with open(sys.argv[3], "wb") as file:
-            file.write(made(sys.argv[2]))
-    elif sys.argv[1] == "marks":
-        marks(sys.argv[2])
-    elif sys.argv[1] == "cut":
-        whole = wav(False) + b"long" + struct.pack("<I", int(sys.argv[3])) + b"short"
-        with open(sys.argv[2], "wb") as file:
-            file.write(whole)
-    else:
-        show(sys.argv[2])
+    words = sys.argv[1:]
+    if words[0] in ("chunks", "marks"):
+        for path in words[1:]:
+            if words[0] == "marks" or len(words) > 2:
+                sys.stdout = open(path + "." + words[0], "w")
+            (show if words[0] == "chunks" else marks)(path)
+        return
+    while words:
+        request, one, other, *words = words
+        if request == "with":
+            content, *words = words
+            path, data = one, plain_wav(chunk(other.encode(), bytes.fromhex(content)))
+        elif request == "cut":
+            path, data = one, wav(False) + b"long" + struct.pack("<I", int(other)) + b"short"
+        else:
+            path, data = other, MADE[request](one)
+        with open(path, "wb") as file:
+            file.write(data)
 
 
 main()

@@ -1,7 +1,7 @@
 """Small SOFA files for tests/mask/test_sofa.c, and the samples of any SOFA file, by netCDF4.
 
     sofa_files.py make FOLDER               writes the files below
-    sofa_files.py taps FILE AZ EL           prints the responses of that direction, a column an ear
+    sofa_files.py taps FILE AZ,EL...        writes AZ,EL.txt: the responses there, a column an ear
 """
 import math
 import sys
@@ -99,16 +99,17 @@ def make(folder):
     save(f"{folder}/negative.sofa", plain, ring, delays=[[-1, 0]])
 
 
-def print_taps(path, azimuth, elevation):
+def save_taps(path, directions):
     with netCDF4.Dataset(path) as file:
         sources = numpy.array(file["SourcePosition"][:])
-        apart = (sources[:, 0] - azimuth + 180) % 360 - 180
-        nearest = numpy.argmin(abs(apart) + abs(sources[:, 1] - elevation))
-        for left, right in numpy.array(file["Data.IR"][nearest]).T:
-            print(f"{left:.17g} {right:.17g}")
+        for direction in directions:
+            azimuth, elevation = map(float, direction.split(","))
+            apart = (sources[:, 0] - azimuth + 180) % 360 - 180
+            nearest = numpy.argmin(abs(apart) + abs(sources[:, 1] - elevation))
+            numpy.savetxt(direction + ".txt", numpy.array(file["Data.IR"][nearest]).T, "%.17g")
 
 
 if sys.argv[1] == "make":
     make(sys.argv[2])
 else:
-    print_taps(sys.argv[2], float(sys.argv[3]), float(sys.argv[4]))
+    save_taps(sys.argv[2], sys.argv[3:])

@@ -1,6 +1,7 @@
 /* halo batch: the bytes of single renders; what is done is not done again, however a run ended; a
  * bad job fails alone; shards and runs at once; manifests. */
 #include "batch/batch_journal.h"
+#include "batch/batch_list.h"
 #include "batch/lines_read.h"
 #include "command.h"
 #include "sanitizer.h"
@@ -289,76 +290,90 @@ START_TEST(clashes_of_shards_are_refused_by_all)
     begin();
     command_done("mkdir D");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        command_done(
-            "echo '{\"id\": \"a\", \"in\": \"in/s00.wav\", \"out\": \"o.wav\"}' > list; for n in 1 "
-            "2 3 4 5 6 7 8; do echo '{%s}' | sed s/N/$n/ > b$n; done",
-            rows[i].second);
+        command_done("for n in 1 2 3 4 5 6 7 8; do echo '{\"id\": \"a\", \"in\": \"in/s00.wav\", "
+                     "\"out\": \"o.wav\"}' > $n; echo '{%s}' | sed s/N/$n/ >> $n; done",
+                     rows[i].second);
         for (int n = 1; n <= 8; n++)
-            for (int k = 1; k <= 2; k++) {
-                command_done("cat list b%d > both", n);
-                command_refused(2, rows[i].expected, "$HALO batch both -O D --shard %d/2", k);
-            }
+            for (int k = 1; k <= 2; k++)
+                command_refused(2, rows[i].expected, "$HALO batch %d -O D --shard %d/2", n, k);
     }
-    command_done("cat b1 list > both");
+    command_done("tac 1 > both");
     command_refused(2, "replace the input", "$HALO batch both -O D --shard 1/2");
 }
 END_TEST
+
+/* Notes, or the failure, of batch_shard_choose where these are all variables. */
+static const char *choose_shard(enum status expected, const char *environment, const char *text)
+{
+    static char said[512];
+    char line[256], *rest = line, *variables[8] = {0}, **before = environ;
+    struct batch_shard shard;
+    snprintf(line, sizeof line, "%s", environment);
+    for (size_t count = 0; (variables[count] = strtok_r(rest, " ", &rest)); count++)
+        ;
+    environ = variables;
+    log_capture(said, sizeof said);
+    log_capture_notes(said, sizeof said);
+    enum status status = batch_shard_choose(text, &shard);
+    log_capture_notes(NULL, 0);
+    log_capture(NULL, 0);
+    environ = before;
+    ck_assert_msg(status == expected, "%s: status %d: %s", environment, (int)status, said);
+    return said;
+}
 
 #define ARRAY "SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_MAX=9 SLURM_ARRAY_TASK_COUNT="
 
 START_TEST(schedulers_say_which_shard)
 {
     static const struct {
-        const char *environment, *arguments, *said;
+        const char *environment, *shard, *said;
     } rows[] = {
-        {ARRAY "5 SLURM_ARRAY_TASK_ID=7", "", "shard 3 of 5, by SLURM_ARRAY_TASK_ID"},
-        {ARRAY "5 SLURM_ARRAY_TASK_ID=9", "--shard 5", "shard 5 of 5, by SLURM_ARRAY_TASK_ID"},
-        {ARRAY "3 SLURM_ARRAY_TASK_STEP=2 SLURM_ARRAY_TASK_ID=7", "", "shard 2 of 3, by SLURM"},
-        {ARRAY "5 SLURM_ARRAY_TASK_ID=5 JOB_COMPLETION_INDEX=3", "", "shard 1 of 5, by SLURM"},
-        {"JOB_COMPLETION_INDEX=4 SLURM_ARRAY_TASK_ID=", "--shard 5",
+        {ARRAY "5 SLURM_ARRAY_TASK_ID=7", NULL, "shard 3 of 5, by SLURM_ARRAY_TASK_ID"},
+        {ARRAY "5 SLURM_ARRAY_TASK_ID=9", "5", "shard 5 of 5, by SLURM_ARRAY_TASK_ID"},
+        {ARRAY "3 SLURM_ARRAY_TASK_STEP=2 SLURM_ARRAY_TASK_ID=7", NULL, "shard 2 of 3, by SLURM"},
+        {ARRAY "5 SLURM_ARRAY_TASK_ID=5 JOB_COMPLETION_INDEX=3", NULL, "shard 1 of 5, by SLURM"},
+        {"JOB_COMPLETION_INDEX=4 SLURM_ARRAY_TASK_ID=", "5",
          "shard 5 of 5, by JOB_COMPLETION_INDEX"},
     };
-    begin();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        command_expect(command_done("%s $HALO batch jobs.jsonl -O D %s", rows[i].environment,
-                                    rows[i].arguments)
-                           .err,
-                       rows[i].said);
-    const char *said =
-        command_done("SLURM_ARRAY_TASK_ID=x $HALO batch jobs.jsonl -O D --shard 1/1").err;
-    ck_assert_ptr_null(strstr(said, "SLURM"));
+        command_expect(choose_shard(STATUS_OK, rows[i].environment, rows[i].shard), rows[i].said);
+    ck_assert_str_eq(choose_shard(STATUS_OK, "SLURM_ARRAY_TASK_ID=x", "1/1"), "");
+    begin();
+    command_expect(command_done("%s $HALO batch jobs.jsonl -O D", rows[0].environment).err,
+                   rows[0].said);
 }
 END_TEST
 
 START_TEST(nonsense_of_schedulers_is_refused)
 {
     static const struct {
-        const char *environment, *arguments, *expected;
+        const char *environment, *shard, *expected;
     } rows[] = {
-        {"SLURM_ARRAY_TASK_ID=abc", "", "SLURM_ARRAY_TASK_ID= takes a number"},
-        {"SLURM_ARRAY_TASK_ID=-1", "", "SLURM_ARRAY_TASK_ID= takes a number"},
-        {"SLURM_ARRAY_TASK_ID=7x", "--shard 8", "SLURM_ARRAY_TASK_ID= takes a number"},
-        {"SLURM_ARRAY_TASK_ID=4294967296", "", "SLURM_ARRAY_TASK_ID= takes a number"},
-        {"SLURM_ARRAY_TASK_ID=3", "", "without SLURM_ARRAY_TASK_MIN"},
-        {"SLURM_ARRAY_TASK_ID=3", "--shard 8", "without SLURM_ARRAY_TASK_MIN"},
-        {ARRAY "5 SLURM_ARRAY_TASK_ID=4", "", "no task from 5 to 9"},
-        {ARRAY "5 SLURM_ARRAY_TASK_ID=10", "", "no task from 5 to 9"},
-        {ARRAY "3 SLURM_ARRAY_TASK_STEP=2 SLURM_ARRAY_TASK_ID=6", "", "no task from 5 to 9"},
-        {ARRAY "3 SLURM_ARRAY_TASK_ID=7", "", "has gaps"},
-        {ARRAY "5 SLURM_ARRAY_TASK_STEP=0 SLURM_ARRAY_TASK_ID=7", "", "has gaps"},
-        {ARRAY "nan SLURM_ARRAY_TASK_ID=7", "", "SLURM_ARRAY_TASK_COUNT= takes a number"},
-        {ARRAY "0 SLURM_ARRAY_TASK_ID=7", "", "without SLURM_ARRAY_TASK_MIN"},
-        {ARRAY "5 SLURM_ARRAY_TASK_ID=7", "--shard 16", "array has 5 tasks"},
-        {"JOB_COMPLETION_INDEX=4", "", "--shard N"},
-        {"JOB_COMPLETION_INDEX=4", "--shard 4", "it is 0 to 3"},
-        {"JOB_COMPLETION_INDEX=1e1", "--shard 40", "JOB_COMPLETION_INDEX= takes a number"},
-        {"JOB_COMPLETION_INDEX=99999999999999999999", "--shard 4", "takes a number"},
+        {"SLURM_ARRAY_TASK_ID=abc", NULL, "SLURM_ARRAY_TASK_ID= takes a number"},
+        {"SLURM_ARRAY_TASK_ID=-1", NULL, "SLURM_ARRAY_TASK_ID= takes a number"},
+        {"SLURM_ARRAY_TASK_ID=7x", "8", "SLURM_ARRAY_TASK_ID= takes a number"},
+        {"SLURM_ARRAY_TASK_ID=4294967296", NULL, "SLURM_ARRAY_TASK_ID= takes a number"},
+        {"SLURM_ARRAY_TASK_ID=3", NULL, "without SLURM_ARRAY_TASK_MIN"},
+        {"SLURM_ARRAY_TASK_ID=3", "8", "without SLURM_ARRAY_TASK_MIN"},
+        {ARRAY "5 SLURM_ARRAY_TASK_ID=4", NULL, "no task from 5 to 9"},
+        {ARRAY "5 SLURM_ARRAY_TASK_ID=10", NULL, "no task from 5 to 9"},
+        {ARRAY "3 SLURM_ARRAY_TASK_STEP=2 SLURM_ARRAY_TASK_ID=6", NULL, "no task from 5 to 9"},
+        {ARRAY "3 SLURM_ARRAY_TASK_ID=7", NULL, "has gaps"},
+        {ARRAY "5 SLURM_ARRAY_TASK_STEP=0 SLURM_ARRAY_TASK_ID=7", NULL, "has gaps"},
+        {ARRAY "nan SLURM_ARRAY_TASK_ID=7", NULL, "SLURM_ARRAY_TASK_COUNT= takes a number"},
+        {ARRAY "0 SLURM_ARRAY_TASK_ID=7", NULL, "without SLURM_ARRAY_TASK_MIN"},
+        {ARRAY "5 SLURM_ARRAY_TASK_ID=7", "16", "array has 5 tasks"},
+        {"JOB_COMPLETION_INDEX=4", NULL, "--shard N"},
+        {"JOB_COMPLETION_INDEX=4", "4", "it is 0 to 3"},
+        {"JOB_COMPLETION_INDEX=1e1", "40", "JOB_COMPLETION_INDEX= takes a number"},
+        {"JOB_COMPLETION_INDEX=99999999999999999999", "4", "takes a number"},
     };
-    begin();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        command_refused(2, rows[i].expected, "%s $HALO batch jobs.jsonl -O D %s",
-                        rows[i].environment, rows[i].arguments);
-    command_done("test ! -e D");
+        command_expect(choose_shard(STATUS_USAGE, rows[i].environment, rows[i].shard),
+                       rows[i].expected);
+    begin();
+    command_refused(2, rows[0].expected, "%s $HALO batch jobs.jsonl -O D", rows[0].environment);
 }
 END_TEST
 

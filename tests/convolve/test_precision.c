@@ -3,6 +3,7 @@
  * With HALO_TEST_BACKEND=cuda on a GPU; exit 77 (skipped) where there is none. */
 #include "command.h"
 #include "convolve/convolver_backend.h"
+#include "render_call.h"
 #include "suite.h"
 #include "truth.h"
 
@@ -366,8 +367,8 @@ static void check_render(const struct case_of_render *one, const char *options)
         for (size_t p = 0; p < masks[m]->path_count; p++)
             masks[m]->paths[p] = (struct mask_path){p / CHANNELS, p % CHANNELS, p};
     snprintf(what, sizeof what, "%s %s", one->stages, options);
-    command_done("$HALO render in.wav out.wav %s --precision double --format double %s %s",
-                 one->stages, options, backend_option());
+    render_done("in.wav", "out.wav", "%s --precision double --format double %s %s", one->stages,
+                options, backend_option());
     block_free_in_double(&x);
     struct block_in_double out = load("out.wav"),
                            truth = true_series(load("in.wav"), masks, one->masks, &bound);
@@ -419,8 +420,7 @@ START_TEST(mixes_keep_the_bound)
     save("in.wav", &x, SF_FORMAT_WAV | SF_FORMAT_DOUBLE);
     mask->columns = mask->path_count = 1;
     save_mask("a.wav", mask);
-    command_done("$HALO render in.wav out.wav --mask a.wav,@mix=0.3 --precision double "
-                 "--format double");
+    render_done("in.wav", "out.wav", "--mask a.wav,@mix=0.3 --precision double --format double");
     struct block_in_double out = load("out.wav");
     long double worst = 0;
     for (size_t i = 0; i < FRAMES; i++)
@@ -443,8 +443,8 @@ START_TEST(boundaries_and_peaks_keep_the_bound)
     save("in.wav", &x, SF_FORMAT_WAV | SF_FORMAT_DOUBLE);
     mask->columns = mask->path_count = 1;
     save_mask("a.wav", mask);
-    command_done("$HALO render in.wav out.wav --mask a.wav --edge wrap --normalize 0 "
-                 "--precision double --format double");
+    render_done("in.wav", "out.wav",
+                "--mask a.wav --edge wrap --normalize 0 --precision double --format double");
     struct block_in_double out = load("out.wav");
     ck_assert_uint_eq(out.frames, FRAMES);
     ck_assert_int_eq(block_init_in_double(&longer, 1, 2 * FRAMES, "a sound"), STATUS_OK);
@@ -491,27 +491,23 @@ START_TEST(what_single_precision_loses_is_said)
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
         command_done("printf -- '%s\n' >m.txt", masks[i].tap);
         const char *single =
-            command_done("$HALO render in.wav out.wav -f --precision single --mask "
-                         "m.txt%s",
-                         masks[i].options)
+            render_done("in.wav", "out.wav", "--precision single --mask m.txt%s", masks[i].options)
                 .err;
         ck_assert_msg(!!strstr(single, "mask m.txt: its largest tap is") == masks[i].is_said,
                       "%zu: %s", i, single);
-        const char *wide = command_done("$HALO render in.wav out.wav -f --precision double --mask "
-                                        "m.txt%s",
-                                        masks[i].options)
-                               .err;
+        const char *wide =
+            render_done("in.wav", "out.wav", "--precision double --mask m.txt%s", masks[i].options)
+                .err;
         ck_assert_msg(!strstr(wide, "largest"), "%zu: %s", i, wide);
     }
     for (size_t i = 0; i < sizeof sounds / sizeof *sounds; i++) {
         for (size_t n = 0; n < x.frames; n++)
             x.data[0][n] = n == 1234 ? sounds[i].peak : sounds[i].peak / 2;
         save("small.wav", &x, SF_FORMAT_WAV | SF_FORMAT_DOUBLE);
-        const char *single =
-            command_done("$HALO render small.wav out.wav -f --precision single").err;
+        const char *single = render_done("small.wav", "out.wav", "--precision single").err;
         ck_assert_msg(!!strstr(single, "small.wav: its largest sample is") == sounds[i].is_said,
                       "%zu: %s", i, single);
-        const char *wide = command_done("$HALO render small.wav out.wav -f --precision double").err;
+        const char *wide = render_done("small.wav", "out.wav", "--precision double").err;
         ck_assert_msg(!strstr(wide, "largest"), "%zu: %s", i, wide);
     }
     block_free_in_double(&x);

@@ -1,6 +1,8 @@
 /* Designed masks against published designs, SciPy, GNU Octave and standards. */
 #include "command.h"
 #include "design/design.h"
+#include "mask_load.h"
+#include "render_call.h"
 #include "signal/remez.h"
 #include "sound.h"
 #include "suite.h"
@@ -498,7 +500,7 @@ START_TEST(rooms_say_how_they_decay)
         struct mask *mask = make(spec);
         double ratio = decay_time(mask, 0) / rt60;
         mask_destroy(mask);
-        const char *notes = command_done("\"$HALO\" mask make '%s' -f -o r.wav", spec).err;
+        const char *notes = mask_said(spec, NULL);
         bool is_said = strstr(notes, "it decays as rt60=") != NULL;
         ck_assert_msg(is_said == (fabs(ratio - 1) > 0.15), "%s: %g, %s", spec, ratio, notes);
         said += is_said;
@@ -667,13 +669,13 @@ START_TEST(bad_specs_are_refused)
         {"combine:diff,gain=1*diff", "gain=1"},
         {"combine:diff*none.wav", "none.wav"},
         {"invert:none.wav", "none.wav"},
-        {"none.wav", "not a kind"},
-        {"", "SPEC of halo mask make is empty"},
     };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        command_clean();
-        command_refused(0, cases[i][1], "\"$HALO\" mask make '%s' -o out.wav", cases[i][0]);
-    }
+    command_clean();
+    for (size_t i = 0; i < COUNT(cases); i++)
+        mask_spec_refused(0, cases[i][1], cases[i][0], NULL);
+    command_refused(0, cases[0][1], "\"$HALO\" mask make '%s' -o out.wav", cases[0][0]);
+    command_refused(0, "not a kind", "\"$HALO\" mask make none.wav -o out.wav");
+    command_refused(0, "SPEC of halo mask make is empty", "\"$HALO\" mask make '' -o out.wav");
 }
 END_TEST
 
@@ -707,8 +709,8 @@ START_TEST(a_spec_filters)
         size_t origin;
     } cases[] = {{"", 100}, {"--align centre", 100}, {"--align causal", 0}};
     for (size_t i = 0; i < COUNT(cases); i++) {
-        command_done("\"$HALO\" render -f in.wav out.wav --tail none --mask lowpass:2k,taps=201 %s",
-                     cases[i].options);
+        render_done("in.wav", "out.wav", "--tail none --mask lowpass:2k,taps=201 %s",
+                    cases[i].options);
         struct sound out = sound_load("out.wav");
         mask->origin = cases[i].origin;
         sound_expect_truth(&out, mask, &in.block, cases[i].origin);
@@ -716,8 +718,8 @@ START_TEST(a_spec_filters)
     }
     /* The same mask from a file, with --align centre. */
     command_done("\"$HALO\" mask make lowpass:2k,taps=201,rate=44100 -o m.wav");
-    command_done("\"$HALO\" render -f in.wav out.wav --mask lowpass:2k,taps=201");
-    command_done("\"$HALO\" render -f in.wav other.wav --mask m.wav --align centre");
+    render_done("in.wav", "out.wav", "--mask lowpass:2k,taps=201");
+    render_done("in.wav", "other.wav", "--mask m.wav --align centre");
     command_done("cmp out.wav other.wav");
     mask_destroy(mask);
     sound_free(&in);

@@ -162,8 +162,7 @@ START_TEST(foreign)
                  "line 2: Equalizer APO would pass over this or read it otherwise, for '%s'",
                  cases[i].word);
         mask_save_text("e.txt", text);
-        const struct command_result result = command_done("$HALO mask show e.txt,rate=44100");
-        const char *said = result.err;
+        const char *said = mask_said("e.txt,rate=44100", NULL);
         if (cases[i].word)
             command_expect(said, expected);
         const char *first = strstr(said, "would pass over");
@@ -238,7 +237,7 @@ START_TEST(other_frequencies)
             "# EQ\nFilter: ON PK Fc %s Hz Gain 3 dB Q 1\nFilter: ON PK Fc %s Hz Gain 1 dB Q 1\n",
             cases[i].text, cases[i].text);
         mask_save_text("e.txt", text);
-        const char *said = command_done("$HALO mask show e.txt,rate=44100").err;
+        const char *said = mask_said("e.txt,rate=44100", NULL);
         if (cases[i].note)
             command_expect(said, cases[i].note);
         const char *first = strstr(said, " Hz is taken as");
@@ -396,7 +395,7 @@ START_TEST(rates_of_commands)
     result = command_done("sox -n -r 44100 -c 2 s.wav trim 0 0.01; $HALO render s.wav o.wav -f "
                           "--mask e.txt --mask invert:e.txt -v");
     ck_assert_ptr_null(strstr(result.err, "resampled"));
-    command_expect(command_done("$HALO mask show e.txt").err, "is made for 48000 Hz; rate=");
+    command_expect(mask_said("e.txt", NULL), "is made for 48000 Hz; rate=");
 }
 END_TEST
 
@@ -463,7 +462,7 @@ START_TEST(steep)
         mask_destroy(mask);
     }
     mask_save_text("e.txt", "GraphicEQ: 100 0; 101 -60; 102 0\n");
-    command_expect(command_done("$HALO mask show e.txt,rate=44100").err,
+    command_expect(mask_said("e.txt,rate=44100", NULL),
                    "line 1: GraphicEQ: is too steep for 131072 taps: at 101 Hz it is");
 }
 END_TEST

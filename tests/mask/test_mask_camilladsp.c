@@ -260,7 +260,7 @@ START_TEST(nonlinear_stages_are_skipped)
     struct mask *mask = mask_loaded("c.yml", &(struct mask_load_options){.skips_nonlinear = true});
     mask_expect_path(mask, 1, 1, 1, (double[]){0.1});
     mask_destroy(mask);
-    const char *said = command_done("$HALO mask show c.yml,skip=nonlinear").err;
+    const char *said = mask_said("c.yml,skip=nonlinear", NULL);
     command_expect(said, "filter l, a Limiter, is no filter and is left out");
     command_expect(said, "filter d, a Dither, is");
     command_expect(said, "processor c, a Compressor, is");
@@ -289,9 +289,9 @@ START_TEST(files_in_folders_beside)
             struct mask *mask = mask_loaded("a/c.yml", NULL);
             mask_expect_path(mask, 0, 0, 2, (double[]){0.5, 0.25});
             mask_destroy(mask);
-            command_expect(command_done("$HALO mask show a/c.yml").err, "x.txt beside it for ");
+            command_expect(mask_said("a/c.yml", NULL), "x.txt beside it for ");
             if (p == 2)
-                command_refused(1, "cannot open", "$HALO mask show a/c.yml,trust-config=no");
+                mask_spec_refused(1, "cannot open", "a/c.yml,trust-config=no", NULL);
         }
     command_clean();
 }

@@ -1,6 +1,7 @@
 /* Configurations of other programs as masks, against paths computed by hand. */
 #include "command.h"
 #include "mask_load.h"
+#include "render_call.h"
 #include "sound.h"
 #include "suite.h"
 
@@ -53,7 +54,7 @@ START_TEST(jconvolver_names)
     mask_expect_path(mask, 0, 0, 3, (double[]){0.1f, 0.2f, 0.3f});
     mask_expect_path(mask, 1, 1, 2, (double[]){-1, 1});
     mask_destroy(mask);
-    const char *said = command_done("$HALO mask show a.conf").err;
+    const char *said = mask_said("a.conf", NULL);
     command_expect(said, "line 3: the name is 'a', without 'b.wav' behind the blank");
     ck_assert(!strstr(said, "line 2: the name"));
     mask_refused("a.conf", "/cd x y\n/impulse/read 1 1 1 0 0 0 1 c.wav\n", "cannot open c.wav");
@@ -158,7 +159,7 @@ START_TEST(matrices_as_large_as_memory)
         save_long("longer.conf", (size_t)cells);
         snprintf(where, sizeof where, "line %llu: its responses have",
                  (unsigned long long)(1 + 2 * cells));
-        command_refused(1, where, "\"$HALO\" mask show longer.conf");
+        mask_spec_refused(1, where, "longer.conf", NULL);
     }
 }
 END_TEST
@@ -278,7 +279,7 @@ START_TEST(brutefir_lengths)
         mask_destroy(mask);
         snprintf(text, sizeof text, network, 15, cases[i].blocks, cases[i].delay);
         mask_save_text("a", text);
-        const char *said = command_done("$HALO mask show a").err;
+        const char *said = mask_said("a", NULL);
         command_expect(said, "line 3: sdf_length: 15: BruteFIR delays all channels by 30 samples");
         command_expect(said, "t.txt: its commas are read as decimal marks");
     }
@@ -411,8 +412,8 @@ START_TEST(alike_for_any_number_of_channels)
         for (size_t channels = 1; channels <= 6; channels++) {
             struct sound in =
                 sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, channels, 100);
-            struct command_result result = command_done(
-                "\"$HALO\" render in.wav out.wav -f --tail none --format float --mask a.conf");
+            struct command_result result =
+                render_done("in.wav", "out.wav", "--tail none --format float --mask a.conf");
             ck_assert((strstr(result.err, "is for 2 channels, filtered alike") != NULL) ==
                       (channels != 2));
             struct sound out = sound_load("out.wav");

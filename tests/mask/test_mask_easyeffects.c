@@ -146,7 +146,7 @@ START_TEST(kernels_in_a_folder_beside)
     expect_kernel("pack/a.json", NULL);
     mask_save_text("pack/a.json", CONVOLVER("\"kernel-path\": \"/home/x/irs/A Room.irs\", "
                                             "\"autogain\": false"));
-    const char *said = command_done("$HALO mask show pack/a.json").err;
+    const char *said = mask_said("pack/a.json", NULL);
     command_expect(said, "pack/irs/A Room.irs for /home/x/irs/A Room.irs");
     ck_assert_uint_eq(command_lines(said), 1);
 }
@@ -172,16 +172,16 @@ START_TEST(nonlinear_plugins_are_skipped)
         struct mask *mask = mask_loaded("a.json", &skipping);
         mask_expect_path(mask, 0, 0, 1, (double[]){i % 2 ? 0.05 : 0.5});
         mask_destroy(mask);
-        const char *said = command_done("$HALO mask show a.json,skip=nonlinear").err;
+        const char *said = mask_said("a.json,skip=nonlinear", NULL);
         ck_assert_uint_eq(command_lines(said), i % 2 ? 1 : 2);
         command_expect(said, names[i]);
         mask_refused("a.json", text, "skip=nonlinear leaves it out");
     }
     mask_save_text("a.json", PRESET("crossfeed", "\"x\": 1"));
-    command_refused(1, "cannot be read as a mask", "$HALO mask show a.json,skip=nonlinear");
-    command_refused(2, "skip= is nonlinear, not 'all'", "$HALO mask show a.json,skip=all");
-    command_refused(2, "skip= is for configurations", "$HALO mask show Room.irs,skip=nonlinear");
-    command_refused(2, "is made by halo: skip=", "$HALO mask show lowpass:1000,skip=nonlinear");
+    mask_spec_refused(1, "cannot be read as a mask", "a.json,skip=nonlinear", NULL);
+    mask_spec_refused(2, "skip= is nonlinear, not 'all'", "a.json,skip=all", NULL);
+    mask_spec_refused(2, "skip= is for configurations", "Room.irs,skip=nonlinear", NULL);
+    mask_spec_refused(2, "is made by halo: skip=", "lowpass:1000,skip=nonlinear", NULL);
 }
 END_TEST
 
@@ -219,9 +219,9 @@ START_TEST(unknown_settings_are_said)
     command_clean();
     mask_save_text("a.json", EQUALIZER("\"tilt\": 3, ", "{ \"type\": \"Bell\", \"frequency\": 100, "
                                                         "\"gian\": 3, \"q\": 1 }"));
-    struct command_result result = command_done("\"$HALO\" mask show a.json");
-    command_expect(result.err, "equalizer#0: the setting 'tilt' is not known and has no effect");
-    command_expect(result.err, "equalizer#0, band0: the setting 'gian' is not known");
+    const char *said = mask_said("a.json", NULL);
+    command_expect(said, "equalizer#0: the setting 'tilt' is not known and has no effect");
+    command_expect(said, "equalizer#0, band0: the setting 'gian' is not known");
 }
 END_TEST
 

@@ -11,10 +11,7 @@
 static const char *notes_of(const char *text)
 {
     mask_save_text("e.txt", text);
-    static struct command_result result;
-    result = command_done("sox -n -r 44100 -c 2 s.wav trim 0 0.01; $HALO render s.wav o.wav -f "
-                          "--mask e.txt");
-    return result.err;
+    return mask_said("e.txt", &(struct stream_format){.rate = 44100, .channels = 2});
 }
 
 /* ---- Copy: and Channel: ---- */
@@ -364,8 +361,7 @@ START_TEST(branches)
     mask_refused("e.txt", "Preamp: 0 dB\nIf:\nEndIf:\n", "line 2: the expression cannot be read");
     command_expect(notes_of("If: 1\nPreamp: 0 dB\n"), "an If: is not closed by EndIf:");
     mask_save_text("e.txt", "Preamp: 0 dB\nIf: inputChannelCount == 2\nEndIf:\n");
-    command_expect(command_done("$HALO mask show e.txt").err,
-                   "line 2: the channels of the sound are taken as 2");
+    command_expect(mask_said("e.txt", NULL), "line 2: the channels of the sound are taken as 2");
 }
 END_TEST
 

@@ -1,6 +1,7 @@
 /* Mask files of other programs: read as those programs mean them, or refused with the reason. */
 #include "command.h"
 #include "mask_load.h"
+#include "render_call.h"
 #include "sound.h"
 #include "suite.h"
 
@@ -90,8 +91,7 @@ START_TEST(decimal_commas_are_said)
 {
     command_clean();
     mask_save_text("a.txt", "1,0\n0,1\n");
-    struct command_result result = command_done("$HALO mask convert a.txt b.txt");
-    command_expect(result.err, "a.txt: its commas are read as decimal marks");
+    command_expect(mask_said("a.txt", NULL), "a.txt: its commas are read as decimal marks");
 }
 END_TEST
 
@@ -181,8 +181,7 @@ START_TEST(raw_by_the_name_of_the_file)
     mask_expect_taps(mask, 0, 2, (double[]){0.5, 1e-5});
     mask_destroy(mask);
     mask_save("odd.dbl", doubles, 13);
-    command_refused(1, "not a whole number of frames",
-                    "$HALO render $WAV/voice.wav x.wav --mask odd.dbl");
+    mask_spec_refused(1, "not a whole number of frames", "odd.dbl", NULL);
 }
 END_TEST
 
@@ -191,7 +190,7 @@ START_TEST(raw_on_the_command_line)
     static const float taps[] = {0, 0, 0.5f, 0.25f};
     struct sound in = sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 1000);
     mask_save("a.raw", taps, sizeof taps);
-    command_done("$HALO render in.wav out.wav --mask a.raw,raw=FLOAT32LE,channels=2,rate=48000");
+    render_done("in.wav", "out.wav", "--mask a.raw,raw=FLOAT32LE,channels=2,rate=48000");
     struct sound out = sound_load("out.wav");
     for (size_t i = 1; i < 1000; i++) {
         ck_assert_float_eq_tol(out.block.data[0][i], 0.5f * in.block.data[0][i - 1], 1e-6f);
@@ -199,9 +198,9 @@ START_TEST(raw_on_the_command_line)
     }
     sound_free(&out);
     sound_free(&in);
-    command_refused(2, "raw= is one of", "$HALO render in.wav x.wav --mask a.raw,raw=S24_LE");
-    command_refused(2, "needs raw=", "$HALO render in.wav x.wav --mask a.raw,channels=2");
-    command_refused(1, "raw=FORMAT", "$HALO render in.wav x.wav --mask a.raw");
+    mask_spec_refused(2, "raw= is one of", "a.raw,raw=S24_LE", NULL);
+    mask_spec_refused(2, "needs raw=", "a.raw,channels=2", NULL);
+    mask_spec_refused(1, "raw=FORMAT", "a.raw", NULL);
 }
 END_TEST
 
@@ -209,19 +208,16 @@ END_TEST
 START_TEST(commas_in_names)
 {
     static const char *const names[] = {"Hall, left.wav", "a,gain=-6.wav", "a,b", "a,b,c.wav"};
-    struct sound in = sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 100);
+    sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 100);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        command_done("printf '0.25\\n' >'%s'", names[i]);
-        command_done("$HALO render in.wav out.wav -f --mask '%s,gain=%s'", names[i],
-                     i % 2 ? "0,invert" : "0");
-        struct sound out = sound_load("out.wav");
-        for (size_t k = 0; k < 100; k++)
-            ck_assert_float_eq_tol(out.block.data[0][k],
-                                   (i % 2 ? -0.25f : 0.25f) * in.block.data[0][k], 1e-6f);
-        sound_free(&out);
-        command_done("rm '%s'", names[i]);
+        char spec[64];
+        mask_save_text(names[i], "0.25\n");
+        snprintf(spec, sizeof spec, "%s,gain=%s", names[i], i % 2 ? "0,invert" : "0");
+        struct mask *mask = mask_of_spec(spec, NULL);
+        mask_expect_taps(mask, 0, 1, (double[]){i % 2 ? -0.25 : 0.25});
+        mask_destroy(mask);
+        ck_assert_int_eq(remove(command_path(names[i])), 0);
     }
-    sound_free(&in);
     command_done("printf '0.5\\n' >m.txt && printf '1\\n' >m.txt,gain=0 && "
                  "$HALO render in.wav out.wav -f --mask m.txt,gain=0,invert --save-chain c.yml");
     command_expect(command_done("cat c.yml").out, "m.txt\n"); /* the shorter name was there */
@@ -230,7 +226,7 @@ START_TEST(commas_in_names)
         ">'a, b/c, x.cal' && $HALO mask show 'inverse:a, b/c, x.cal,taps=64' && "
         "cd 'a, b' && $HALO render ../in.wav o1.wav --mask 'm, x.txt' --save-chain c.yml && "
         "$HALO render ../in.wav o2.wav --chain c.yml && cmp o1.wav o2.wav");
-    command_refused(2, "' left.wav'", "$HALO render in.wav x.wav --mask 'No, left.wav'");
+    mask_spec_refused(2, "' left.wav'", "No, left.wav", NULL);
 }
 END_TEST
 
@@ -248,19 +244,18 @@ START_TEST(rates_in_names)
         {"144100.txt", NULL},
         {"lowpass-8000.txt", NULL},
     };
-    sound_free(&(struct sound[]){
-        sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 100)}[0]);
+    const struct stream_format sound = {.rate = 48000, .channels = 1};
     command_done("mkdir 44100 96kHz");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char spec[64];
         mask_save_text(cases[i].name, "1\n0.5\n");
-        const char *said =
-            command_done("$HALO render in.wav o.wav -f --mask '%s'", cases[i].name).err;
+        const char *said = mask_said(cases[i].name, &sound);
         if (cases[i].said)
             command_expect(said, cases[i].said);
         else
             ck_assert_msg(!strstr(said, "in its name"), "%s: %s", cases[i].name, said);
-        said =
-            command_done("$HALO render in.wav o.wav -f --mask '%s,rate=44100'", cases[i].name).err;
+        snprintf(spec, sizeof spec, "%s,rate=44100", cases[i].name);
+        said = mask_said(spec, &sound);
         ck_assert_msg(!strstr(said, "in its name"), "%s: %s", cases[i].name, said);
     }
 }

@@ -1,6 +1,9 @@
 /* map=IN:TAP: channels of the sound through channels of the mask, by name. */
 #include "command.h"
+#include "mask_load.h"
+#include "render_call.h"
 #include "sound.h"
+#include "sound/port.h"
 #include "suite.h"
 
 #include <math.h>
@@ -38,21 +41,18 @@ START_TEST(pairs_filter_what_they_name)
     } cases[] = {
         {"two.txt,map=FL:FL,FR:FR,C:L+R", {0.5, 0.25, 0.75, 1, 1, 1}},
         {"two.txt,map=C:L+R,FR:2,1:1", {0.5, 0.25, 0.75, 1, 1, 1}},
-        {"'two.txt,map=FL:L\\,FR:R'", {0.5, 0.25, 1, 1, 1, 1}},
+        {"two.txt,map=FL:L\\,FR:R", {0.5, 0.25, 1, 1, 1, 1}},
         {"two.txt,map=LS:L,RS:L,invert,gain=6.0206", {1, 1, 1, 1, -1, -1}},
         {"two.txt,map=BL:1,normalize=peak", {1, 1, 1, 1, 1, 1}},
         {"two.txt,channel=2,map=lfe:C", {1, 1, 1, 0.25, 1, 1}},
         {"two.txt,map=FL:R,FR:L,FC:L,LFE:L,BL:R,BR:L+R", {0.25, 0.5, 0.5, 0.5, 0.25, 0.75}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        command_done("\"$HALO\" render in.wav out.wav -qf --no-sync --tail none --mask %s",
-                     cases[i].mask);
+        render_done("in.wav", "out.wav", "--tail none --mask %s --save-chain %zu.yml",
+                    cases[i].mask, i);
         expect_factors(&in, cases[i].factors);
-        command_done("\"$HALO\" render in.wav other.wav -qf --tail none --mask %s "
-                     "--save-chain chain.yml && "
-                     "\"$HALO\" render in.wav again.wav -qf --tail none --chain chain.yml && "
-                     "cmp other.wav again.wav",
-                     cases[i].mask);
+        render_done("in.wav", "again.wav", "--tail none --chain %zu.yml", i);
+        command_done("cmp out.wav again.wav");
     }
     sound_free(&in);
 }
@@ -63,8 +63,8 @@ START_TEST(other_channels_pass_beside_a_long_mask)
     struct sound in = make_sound();
     struct sound mask = sound_noise_mask("long.txt", 3, 1, 3000);
     sound_free(&mask);
-    command_done("\"$HALO\" render in.wav out.wav -qf --tail none --mask long.txt,map=LFE:1 && "
-                 "\"$HALO\" render in.wav all.wav -qf --tail none --mask long.txt");
+    render_done("in.wav", "out.wav", "--tail none --mask long.txt,map=LFE:1");
+    render_done("in.wav", "all.wav", "--tail none --mask long.txt");
     struct sound out = sound_load("out.wav"), all = sound_load("all.wav");
     for (size_t c = 0; c < CHANNELS; c++) {
         const float *expected = c == LFE ? all.block.data[c] : in.block.data[c];
@@ -82,8 +82,7 @@ START_TEST(other_channels_stay_aligned)
 {
     struct sound in = make_sound();
     sound_text("late.txt", "0\n0\n1\n0\n0\n");
-    command_done("\"$HALO\" render in.wav out.wav -qf --tail none --align centre "
-                 "--mask late.txt,map=FL:1");
+    render_done("in.wav", "out.wav", "--tail none --align centre --mask late.txt,map=FL:1");
     expect_factors(&in, (double[CHANNELS]){1, 1, 1, 1, 1, 1});
     sound_free(&in);
 }
@@ -106,30 +105,31 @@ END_TEST
 START_TEST(what_is_unclear_is_refused)
 {
     static const char *const cases[][2] = {
-        {"FX:1", "'FX' is no channel"},
-        {"SL:1", "the sound has no channel SL: its layout is 5.1"},
-        {"FL:1,FL:2", "the sound's channel FL twice"},
-        {"1:1,L:2", "the sound's channel L twice"},
-        {"FL:3", "mask two.txt has no channel 3: it has 2"},
-        {"7:1", "the sound has no channel 7: it has 6"},
-        {"0:1", "the sound has no channel 0"},
-        {"FL:C", "mask two.txt has no channel C: its layout is stereo"},
-        {"FL:1+1", "'1+1' has 1 twice"},
-        {"FL:1+L", "'1+L' has L twice"},
-        {"FL:", "not 'FL:'"},
-        {":1", "not ':1'"},
-        {"FL:1+", "not 'FL:1+'"},
-        {"FL:1:2", "not 'FL:1:2'"},
-        {"FL", "not 'FL'"},
-        {"", "map= of a mask needs a value"},
-        {"FL:1,map=FR:1", "map= is given twice"},
-        {"FL:1,order=hesuvi", "order= and map= exclude each other"},
+        {"two.txt,map=FX:1", "'FX' is no channel"},
+        {"two.txt,map=SL:1", "the sound has no channel SL: its layout is 5.1"},
+        {"two.txt,map=FL:1,FL:2", "the sound's channel FL twice"},
+        {"two.txt,map=1:1,L:2", "the sound's channel L twice"},
+        {"two.txt,map=FL:3", "mask two.txt has no channel 3: it has 2"},
+        {"two.txt,map=7:1", "the sound has no channel 7: it has 6"},
+        {"two.txt,map=0:1", "the sound has no channel 0"},
+        {"two.txt,map=FL:C", "mask two.txt has no channel C: its layout is stereo"},
+        {"two.txt,map=FL:1+1", "'1+1' has 1 twice"},
+        {"two.txt,map=FL:1+L", "'1+L' has L twice"},
+        {"two.txt,map=FL:", "not 'FL:'"},
+        {"two.txt,map=:1", "not ':1'"},
+        {"two.txt,map=FL:1+", "not 'FL:1+'"},
+        {"two.txt,map=FL:1:2", "not 'FL:1:2'"},
+        {"two.txt,map=FL", "not 'FL'"},
+        {"two.txt,map=", "map= of a mask needs a value"},
+        {"two.txt,map=FL:1,map=FR:1", "map= is given twice"},
+        {"two.txt,map=FL:1,order=hesuvi", "order= and map= exclude each other"},
     };
     struct sound in = make_sound();
+    struct source *source;
+    ck_assert_int_eq(source_open_sound(command_path("in.wav"), true, &source), STATUS_OK);
     sound_text("two.txt", "0.5 0.25\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        command_refused(2, cases[i][1], "\"$HALO\" render in.wav no.wav --mask two.txt,map=%s",
-                        cases[i][0]);
+        mask_spec_refused(2, cases[i][1], cases[i][0], &source->format);
     sound_noise_file("plain.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 6, FRAMES);
     command_refused(2,
                     "not known which of the 6 channels of the sound is FL; use numbers from 1, "
@@ -137,7 +137,8 @@ START_TEST(what_is_unclear_is_refused)
                     "\"$HALO\" render plain.wav no.wav --mask two.txt,map=FL:1");
     command_done("\"$HALO\" render plain.wav out.wav -q --mask two.txt,map=FL:1 --layout 5.1");
     sound_text("own.mask", "inputs: 2\noutputs: 2\npath: 1 2 1\n0.5\n");
-    command_refused(2, "own routing", "\"$HALO\" render in.wav no.wav --mask own.mask,map=FL:1");
+    mask_spec_refused(2, "own routing", "own.mask,map=FL:1", &source->format);
+    source_close(source);
     sound_free(&in);
 }
 END_TEST
@@ -146,8 +147,11 @@ START_TEST(a_mask_is_shown_for_the_channels_it_names)
 {
     command_clean();
     sound_text("two.txt", "0.5 0.25\n");
-    command_expect(command_done("\"$HALO\" mask show two.txt,map=FL:1,LFE:2").out,
-                   "1>1 by 1, 2>2 by 2");
+    struct mask *mask = mask_of_spec("two.txt,map=FL:1,LFE:2", NULL);
+    ck_assert_uint_eq(mask->path_count, 2);
+    mask_expect_path(mask, 0, 0, 1, (double[]){0.5});
+    mask_expect_path(mask, 1, 1, 1, (double[]){0.25});
+    mask_destroy(mask);
 }
 END_TEST
 

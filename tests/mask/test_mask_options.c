@@ -2,6 +2,8 @@
 #include "chain/mask_options.h"
 #include "command.h"
 #include "mask/mask.h"
+#include "mask_load.h"
+#include "render_call.h"
 #include "sound.h"
 #include "suite.h"
 #include "truth.h"
@@ -275,10 +277,10 @@ START_TEST(render_takes_them)
     for (size_t k = 0; k < 60; k++)
         cut.block.data[0][k] = k < 10 ? 0 : -mask.block.data[0][20 + k - 10];
     sound_save(&cut, "cut.wav");
-    command_done("\"$HALO\" render in.wav out.wav --mask m.wav,delay=10,trim=20,length=50,invert");
+    render_done("in.wav", "out.wav", "--mask m.wav,delay=10,trim=20,length=50,invert");
     sound_expect_filtered("out.wav", "in.wav", "cut.wav");
     command_refused(2, "trim", "\"$HALO\" render in.wav x.wav --mask m.wav,trim=1000");
-    command_refused(2, "phase", "\"$HALO\" render in.wav x.wav --mask m.wav,phase=odd");
+    mask_spec_refused(2, "phase", "m.wav,phase=odd", NULL);
     sound_free(&mask);
     sound_free(&in);
     sound_free(&cut);
@@ -313,18 +315,16 @@ START_TEST(options_without_effect_are_refused)
         {"one.txt,invert,trim=0,invert", "mask option invert is given twice"},
         {"lowpass:1000,taps=9,taps=11", "lowpass: taps= is given twice"},
     };
+    const struct stream_format sound = {.rate = 48000, .channels = 2};
     command_clean();
     command_done("printf '1\\n.5\\n' >one.txt; printf '1 2\\n3 4\\n' >two.txt;"
                  "printf '1 2 3 4\\n5 6 7 8\\n' >four.txt;"
                  "printf 'inputs: 2\\noutputs: 1\\npath: 1 1 1\\n1\\n' >own.mask;"
                  "$HALO mask convert one.txt one.wav --rate 48000");
-    struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 2, 500);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        command_refused(2, refused[i].expected, "$HALO render in.wav x.wav --mask '%s'",
-                        refused[i].mask);
-    command_done("$HALO render in.wav x.wav --mask four.txt,order=llrrlrrl");
-    command_done("$HALO render in.wav x.wav --force --mask four.txt,map=matrix,order=llrrlrrl");
-    sound_free(&in);
+        mask_spec_refused(2, refused[i].expected, refused[i].mask, &sound);
+    mask_destroy(mask_of_spec("four.txt,order=llrrlrrl", &sound));
+    mask_destroy(mask_of_spec("four.txt,map=matrix,order=llrrlrrl", &sound));
 }
 END_TEST
 

@@ -229,7 +229,7 @@ START_TEST(equaliser_module)
     struct mask *mask = mask_loaded("a.conf", NULL);
     ck_assert_uint_eq(mask->inputs, 3);
     mask_destroy(mask);
-    command_expect(command_done("\"$HALO\" mask show a.conf").err,
+    command_expect(mask_said("a.conf", NULL),
                    "a.conf: using EQ.txt beside it for /home/x/eq/EQ.txt");
     mask_refused("a.conf", EQUALISER(""), "without equalizer.filepath");
     mask_refused("a.conf", EQUALISER("equalizer.filepath = \"no.txt\""), "cannot open no.txt");
@@ -245,7 +245,7 @@ START_TEST(long_numbers_of_a_listing)
                              "Filter 3: ON PK Fc 2000.000 Hz Gain -4.000 dB Q 1.500000001\n");
     mask_save_text("cut.txt", "Preamp: -6.123 dB\nFilter 3: ON PK Fc 2000 Hz Gain -4 dB Q 1.5\n");
     mask_save_text("a.conf", NODE("label = param_eq config = { filename = eq.txt }"));
-    const char *said = command_done("$HALO mask show a.conf").err;
+    const char *said = mask_said("a.conf", NULL);
     command_expect(said, "eq.txt: line 2 is not a PK");
     command_expect(said, "eq.txt: line 3 is not a PK");
     ck_assert(!strstr(said, "line 4"));
@@ -275,13 +275,12 @@ START_TEST(what_is_not_linked)
     mask_refused("a.conf", text, "node 'b': nothing is linked to its input 'In 3'");
     snprintf(text, sizeof text, graph, "mixer", "Out", "a");
     mask_save_text("a.conf", text);
-    struct command_result result = command_done("\"$HALO\" mask show a.conf");
-    command_expect(result.err, "node 'b': nothing is linked to its input 'In 1', which is silent");
+    command_expect(mask_said("a.conf", NULL),
+                   "node 'b': nothing is linked to its input 'In 1', which is silent");
     snprintf(text, sizeof text, graph, "invert", "Out", "a");
     sprintf(strstr(text, " links"), " outputs = [ \"a:Out\" ] }\n");
     mask_save_text("a.conf", text);
-    result = command_done("\"$HALO\" mask show a.conf");
-    command_expect(result.err, "node 'b' is linked to no output and left out");
+    command_expect(mask_said("a.conf", NULL), "node 'b' is linked to no output and left out");
 }
 END_TEST
 

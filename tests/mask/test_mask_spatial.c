@@ -181,27 +181,21 @@ START_TEST(hesuvi_commands)
 {
     make_hesuvi("all.wav", 14);
     make_hesuvi("six.wav", 6);
-    struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 3, 10);
-    sound_save(&sound, "three.wav");
-    sound_free(&sound);
+    const struct stream_format stereo = {.rate = 48000, .channels = 2};
     command_expect(command_done("$HALO mask show all.wav,order=hesuvi").out, "8>2 by 10");
     command_done("$HALO render $WAV/drums.wav ears.wav --mask all.wav,order=hesuvi");
-    command_refused(2, "order=hesuvi is for a mask of 14 or 7 channels, but it has 6",
-                    "$HALO render $WAV/drums.wav x.wav --mask six.wav,order=hesuvi");
-    command_refused(2, "order=hesuvi is for a sound of 1, 2, 4, 5, 6 or 8 channels",
-                    "$HALO render three.wav x.wav --mask all.wav,order=hesuvi");
+    mask_spec_refused(2, "order=hesuvi is for a mask of 14 or 7 channels, but it has 6",
+                      "six.wav,order=hesuvi", &stereo);
+    mask_spec_refused(2, "order=hesuvi is for a sound of 1, 2, 4, 5, 6 or 8 channels",
+                      "all.wav,order=hesuvi",
+                      &(struct stream_format){.rate = 48000, .channels = 3});
     make_hesuvi("half.wav", 7);
-    command_refused(2, "order=hesuvi if it is one of HeSuVi",
-                    "$HALO render $WAV/drums.wav x.wav --mask all.wav");
-    command_refused(2, "order=hesuvi if it is one of HeSuVi",
-                    "$HALO render $WAV/drums.wav x.wav --mask half.wav,map=matrix");
-    sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 10);
-    sound_save(&sound, "one.wav");
-    sound_free(&sound);
-    command_expect(command_done("$HALO render one.wav x.wav --mask all.wav").err,
+    mask_spec_refused(2, "order=hesuvi if it is one of HeSuVi", "all.wav", &stereo);
+    mask_spec_refused(2, "order=hesuvi if it is one of HeSuVi", "half.wav,map=matrix", &stereo);
+    command_expect(mask_said("all.wav", &(struct stream_format){.rate = 48000, .channels = 1}),
                    "a mono sound goes through each of its 14 channels; order=hesuvi if");
-    command_refused(2, "order=hesuvi and map= exclude each other",
-                    "$HALO render $WAV/drums.wav x.wav --mask all.wav,order=hesuvi,map=matrix");
+    mask_spec_refused(2, "order=hesuvi and map= exclude each other",
+                      "all.wav,order=hesuvi,map=matrix", &stereo);
 }
 END_TEST
 

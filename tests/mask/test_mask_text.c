@@ -112,11 +112,12 @@ START_TEST(utf16)
         save_utf16("a.txt", "0.5 0.25\r\n~0.1 0.2\r\n0 1\r\n", big);
         expect_both(mask_loaded("a.txt", NULL));
         save_utf16("a.txt", "20 -1\r\n1000 0\r\n", big);
-        struct command_result result = command_done("$HALO mask show response:a.txt");
-        command_expect(result.out, "16384 taps");
+        struct mask *mask = mask_of_spec("response:a.txt", NULL);
+        ck_assert_uint_eq(mask->taps, 16384);
+        mask_destroy(mask);
         save_utf16("b.txt", "Preamp: -6 dB\r\n", big);
         save_utf16("a.txt", "Include: b.txt\r\n", big);
-        struct mask *mask = mask_loaded("a.txt", NULL);
+        mask = mask_loaded("a.txt", NULL);
         mask_expect_taps(mask, 0, 1, (double[]){pow(10, -6 / 20.0)});
         mask_destroy(mask);
     }
@@ -161,7 +162,7 @@ START_TEST(what_only_begins_like_utf16)
                   6}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         mask_save("a.txt", files[i].bytes, files[i].size);
-        command_refused(1, "cannot read mask", "$HALO mask show a.txt");
+        mask_spec_refused(1, "cannot read mask", "a.txt", NULL);
     }
     mask_save("a.txt",
               "\xFF\xFE"
@@ -175,7 +176,9 @@ START_TEST(what_only_begins_like_utf16)
               "\xFF\xFE"
               "1\0",
               4); /* as text: 1 */
-    command_expect(command_done("$HALO mask show a.raw,raw=S16LE,rate=48000").out, "2 taps");
+    mask = mask_of_spec("a.raw,raw=S16LE,rate=48000", NULL);
+    ck_assert_uint_eq(mask->taps, 2);
+    mask_destroy(mask);
 }
 END_TEST
 
@@ -326,7 +329,7 @@ START_TEST(what_was_taken_is_said)
     command_clean();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mask_save_text("a.txt", cases[i].text);
-        command_expect(command_done("$HALO mask show a.txt").err, cases[i].expected);
+        command_expect(mask_said("a.txt", NULL), cases[i].expected);
     }
 }
 END_TEST

@@ -105,8 +105,7 @@ START_TEST(on_the_command_line)
     command_done("rm out.wav");
     command_refused(1, "lies outside of ",
                     "\"$HALO\" render in.wav out.wav --trust-config=no --mask config/a.conf");
-    command_refused(1, "lies outside of ",
-                    "\"$HALO\" render in.wav out.wav --mask config/a.conf,trust-config=no");
+    mask_spec_refused(1, "lies outside of ", "config/a.conf,trust-config=no", NULL);
     command_refused(1, "lies outside of ",
                     "\"$HALO\" mask convert config/a.conf out.wav --trust-config=no");
     mask_save_text("config/eq.txt", "Convolution: ../irs/a.wav\n");
@@ -114,8 +113,7 @@ START_TEST(on_the_command_line)
     command_refused(
         1, "lies outside of ",
         "\"$HALO\" render in.wav out.wav --trust-config=no --mask invert:config/eq.txt");
-    command_refused(2, "trust-config=",
-                    "\"$HALO\" render in.wav out.wav --mask config/a.conf,trust-config=maybe");
+    mask_spec_refused(2, "trust-config=", "config/a.conf,trust-config=maybe", NULL);
     command_done("\"$HALO\" mask convert config/a.conf out.wav --trust-config=no --folder irs");
     command_clean();
 }

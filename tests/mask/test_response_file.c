@@ -128,17 +128,16 @@ START_TEST(columns_have_names)
         ck_assert_double_eq(response.curve.levels.values[0], cases[i].level);
         response_file_free(&response);
     }
-    struct command_result result = command_done("$HALO mask show response:a.csv");
-    command_expect(result.err, "of its 4 columns the levels are those of number 2, raw; column=");
-    result = command_done("$HALO mask show response:a.csv,column=equalization");
-    ck_assert_ptr_null(strstr(result.err, "columns"));
-    command_refused(2, "has no column 'x' of levels: they are 2 to 4: raw, error, equalization",
-                    "$HALO mask show inverse:a.csv,column=x");
-    command_refused(2, "has no column '1' of levels", "$HALO mask show inverse:a.csv,column=1");
-    command_refused(2, "has no column '5' of levels", "$HALO mask show inverse:a.csv,column=5");
+    command_expect(mask_said("response:a.csv", NULL),
+                   "of its 4 columns the levels are those of number 2, raw; column=");
+    ck_assert_ptr_null(strstr(mask_said("response:a.csv,column=equalization", NULL), "columns"));
+    mask_spec_refused(2, "has no column 'x' of levels: they are 2 to 4: raw, error, equalization",
+                      "inverse:a.csv,column=x", NULL);
+    mask_spec_refused(2, "has no column '1' of levels", "inverse:a.csv,column=1", NULL);
+    mask_spec_refused(2, "has no column '5' of levels", "inverse:a.csv,column=5", NULL);
     mask_save_text("b.txt", "1000 1\n20 1\n");
-    result = command_done("$HALO mask show response:b.txt");
-    command_expect(result.err, "b.txt: its frequencies are not in rising order and were sorted");
+    command_expect(mask_said("response:b.txt", NULL),
+                   "b.txt: its frequencies are not in rising order and were sorted");
 }
 END_TEST
 
@@ -253,9 +252,8 @@ START_TEST(sound_pressure_is_relative_to_its_mean)
 {
     command_clean();
     mask_save_text("a.txt", "* Freq(Hz) SPL(dB)\n20 80\n2000 80\n20000 70\n");
-    struct command_result result = command_done("$HALO mask make response:a.txt -o a.wav");
-    command_expect(result.err, "its mean level, 78.33 dB, is taken as 0 dB");
-    struct mask *mask = mask_loaded("a.wav", NULL);
+    command_expect(mask_said("response:a.txt", NULL), "its mean level, 78.33 dB, is taken as 0 dB");
+    struct mask *mask = mask_of_spec("response:a.txt", NULL);
     ck_assert_double_eq_tol(mask_magnitude(mask, 0, 200), 80 - 78.3333, 0.1);
     ck_assert_double_eq_tol(mask_magnitude(mask, 0, 20000), 70 - 78.3333, 0.1);
     mask_destroy(mask);
@@ -271,12 +269,12 @@ START_TEST(what_it_does_not_reach_is_said)
     mask_save_text("a.txt", "20 -30\n100 0\n1000 0\n20000 0\n");
     struct command_result result = command_done("$HALO mask make inverse:a.txt -o a.wav");
     command_expect(result.err, "at 1 of its 4 frequencies the correction is limited to 12 dB");
-    result = command_done("$HALO mask make response:a.txt,taps=256 -o b.wav");
-    command_expect(result.err, "dB from the file; more taps= come closer");
-    command_refused(1, "it holds a frequency response, not taps", "$HALO mask show invert:a.txt");
-    command_refused(1, "no frequency response; invert:FILE", "$HALO mask show inverse:a.wav");
-    command_refused(1, "No such file", "$HALO mask show inverse:none.cal");
-    command_refused(2, "needs a value", "$HALO mask show response:");
+    command_expect(mask_said("response:a.txt,taps=256", NULL),
+                   "dB from the file; more taps= come closer");
+    mask_spec_refused(1, "it holds a frequency response, not taps", "invert:a.txt", NULL);
+    mask_spec_refused(1, "no frequency response; invert:FILE", "inverse:a.wav", NULL);
+    mask_spec_refused(1, "No such file", "inverse:none.cal", NULL);
+    mask_spec_refused(2, "needs a value", "response:", NULL);
 }
 END_TEST
 

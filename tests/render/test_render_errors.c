@@ -1,6 +1,7 @@
 /* Errors of halo render: bad input of any kind gives one clear line, the exit code (1 failed, 2
  * wrong usage), and no file. */
 #include "command.h"
+#include "mask_load.h"
 #include "sound.h"
 #include "suite.h"
 #include "truth.h"
@@ -391,9 +392,10 @@ END_TEST
 
 static void refuse_mask(const char *name, const char *expected)
 {
-    command_refused(1, expected, "\"$HALO\" render in.wav out.wav --mask %s", name);
-    command_refused(1, name,
-                    "\"$HALO\" render in.wav out.wav --gain 3 --mask m.wav --mask %s,gain=1", name);
+    char spec[64];
+    snprintf(spec, sizeof spec, "%s,gain=1", name);
+    mask_spec_refused(1, expected, name, NULL);
+    mask_spec_refused(1, name, spec, NULL);
 }
 
 START_TEST(invalid_masks_are_refused)
@@ -406,7 +408,9 @@ START_TEST(invalid_masks_are_refused)
     const char *const names[] = {"folder",    "empty.wav", "empty.txt",
                                  "noise.bin", "zero.bin",  "head.wav"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        refuse_mask(names[i], names[i]);
+        command_refused(1, names[i],
+                        "\"$HALO\" render in.wav out.wav --gain 3 --mask m.wav --mask %s,gain=1",
+                        names[i]);
     command_refused(0, "", "\"$HALO\" render in.wav out.wav --mask ''");
     command_refused(0, "", "\"$HALO\" render in.wav out.wav --mask ,gain=3");
     struct sound none = sound_create(WAVF, 48000, 1, 0);

@@ -1,5 +1,6 @@
 /* Files of halo render: formats read and written, without loss. */
 #include "command.h"
+#include "render_call.h"
 #include "signal/loudness.h"
 #include "sound.h"
 #include "suite.h"
@@ -80,7 +81,7 @@ static bool check_reading(int format)
         if (!can_hold(format, shapes[i].rate, shapes[i].channels) ||
             !makes_readable_file("in.any", format, shapes[i].rate, shapes[i].channels))
             continue;
-        command_done("\"$HALO\" render in.any out.wav --format float -q -f");
+        render_done("in.any", "out.wav", "--format float --quiet");
         struct sound in = sound_load("in.any"), out = sound_load("out.wav");
         ck_assert_msg(in.block.frames == out.block.frames, "format %#x: %zu frames, not %zu",
                       format, out.block.frames, in.block.frames);
@@ -276,7 +277,7 @@ START_TEST(any_rate_is_kept)
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
         command_clean();
         sound_noise_file("in.wav", 1, WAV24, rates[i], 1, 100);
-        command_done("\"$HALO\" render in.wav out.wav");
+        render_done("in.wav", "out.wav", "%s", "");
         struct sound out = sound_load("out.wav");
         sound_expect_format(&out, WAV24, rates[i], 1, 100);
         sound_free(&out);
@@ -288,7 +289,7 @@ START_TEST(one_frame_is_one)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV24, 48000, 1, 1);
-    command_expect(command_done("\"$HALO\" render in.wav out.wav").err,
+    command_expect(render_done("in.wav", "out.wav", "%s", "").err,
                    "out.wav: 1 frame (0.00 s), 1 channel,");
     command_done("head -c -2 in.wav >cut.wav");
     command_refused(1, "its header says 1 frame, 1 is missing", "\"$HALO\" render cut.wav cut.au");
@@ -421,7 +422,7 @@ START_TEST(pipes_give_what_files_give)
             command_clean();
             sound_noise_file("in.wav", i, wavs[i], 44100, channels, 4999);
             sound_noise_file("m.wav", 77, WAVF, 44100, 1, 300);
-            command_done("\"$HALO\" render in.wav file.wav --mask m.wav,gain=-20");
+            render_done("in.wav", "file.wav", "--mask m.wav,gain=-20");
             command_done("cat in.wav | \"$HALO\" render - - --mask m.wav,gain=-20 | cat >pipe.wav");
             command_done("cat in.wav | \"$HALO\" render - to.wav --mask m.wav,gain=-20");
             struct sound file = sound_load("file.wav"), pipe = sound_load("pipe.wav"),
@@ -467,7 +468,7 @@ START_TEST(au_goes_through_pipes)
         command_clean();
         sound_noise_file("in.au", i, SF_FORMAT_AU | subtypes[i], 48000, 2, FRAMES);
         sound_noise_file("m.wav", 78, WAVF, 48000, 2, 65);
-        command_done("\"$HALO\" render in.au file.au --mask m.wav,gain=-20");
+        render_done("in.au", "file.au", "--mask m.wav,gain=-20");
         command_done("cat in.au | \"$HALO\" render - - --mask m.wav,gain=-20 | cat >pipe.au");
         command_done(
             "\"$HALO\" render in.au - --container wav --mask m.wav,gain=-20 | cat >to.wav");
@@ -509,7 +510,7 @@ START_TEST(zero_sizes_mean_a_stream)
             struct sound in = sound_load("in");
             set_sizes("in", sizes[i], au);
             command_done("cat in | \"$HALO\" render - pipe.wav");
-            command_done("\"$HALO\" render in file.wav");
+            render_done("in", "file.wav", "%s", "");
             command_done("\"$HALO\" render - redirected.wav <in");
             command_done("cat in | \"$HALO\" render - - | \"$HALO\" render - twice.wav");
             const char *const names[] = {"pipe.wav", "file.wav", "redirected.wav", "twice.wav"};
@@ -917,7 +918,7 @@ START_TEST(sound_before_a_truncated_chunk_is_read)
     command_clean();
     sound_noise_file("in.wav", 2, WAV16, 48000, 1, 1000);
     command_done("printf 'LIST\\100\\000\\000\\000INFO' >>in.wav");
-    command_done("\"$HALO\" render in.wav out.wav");
+    render_done("in.wav", "out.wav", "%s", "");
     struct sound out = sound_load("out.wav");
     ck_assert_uint_eq(out.block.frames, 1000);
     sound_free(&out);
@@ -947,7 +948,7 @@ START_TEST(dither_is_triangular_or_none)
     struct sound in = sound_noise("in.wav", 3, WAVF, 48000, 1, 200000);
     command_done("\"$HALO\" render in.wav tpdf.wav --format pcm16 --dither tpdf && "
                  "\"$HALO\" render in.wav default.wav --format pcm16 && cmp tpdf.wav default.wav");
-    command_done("\"$HALO\" render in.wav none.wav --format pcm16 --dither none");
+    render_done("in.wav", "none.wav", "--format pcm16 --dither none");
     struct sound tpdf = sound_load("tpdf.wav"), none = sound_load("none.wav");
     error_moments(&none, &in, &mean, &square);
     ck_assert_double_le(fabs(mean), 0.01);
@@ -970,8 +971,8 @@ START_TEST(dither_keeps_what_is_below_a_step)
     for (size_t i = 0; i < LENGTH; i++)
         in.block.data[0][i] = (float)(0.4 / 32768 * sin(2 * acos(-1.0) * (double)i / 96));
     sound_save(&in, "in.wav");
-    command_done("\"$HALO\" render in.wav tpdf.wav --format pcm16");
-    command_done("\"$HALO\" render in.wav none.wav --format pcm16 --dither none");
+    render_done("in.wav", "tpdf.wav", "--format pcm16");
+    render_done("in.wav", "none.wav", "--format pcm16 --dither none");
     struct sound tpdf = sound_load("tpdf.wav"), none = sound_load("none.wav");
     double amplitude = 0;
     for (size_t i = 0; i < LENGTH; i++) {
@@ -1121,7 +1122,7 @@ START_TEST(normalizing_sets_the_peak)
     for (size_t i = 0; i < sizeof limited / sizeof *limited; i++)
         command_refused(2, "holds no peak above 0 dBFS",
                         "\"$HALO\" render in16.wav %s --normalize 3", limited[i]);
-    command_done("\"$HALO\" render in16.wav o.wav --normalize 3 --format float");
+    render_done("in16.wav", "o.wav", "--normalize 3 --format float");
     ck_assert_double_eq_tol(peak_of("o.wav"), pow(10, 3.0 / 20), 1e-5);
     command_done("cat in.wav | \"$HALO\" render - - --normalize -1 | cat >stream.wav");
     command_done("\"$HALO\" render in.wav file.wav --normalize -1 && cmp -s stream.wav file.wav || "
@@ -1135,7 +1136,7 @@ START_TEST(normalizing_keeps_the_samples_in_proportion)
     command_clean();
     struct sound in = sound_noise("in.wav", 9, WAVF, 48000, 2, 150000);
     struct sound columns = sound_noise_mask("m.wav", 10, 1, 700);
-    command_done("\"$HALO\" render in.wav out.wav --normalize -3 --mask m.wav");
+    render_done("in.wav", "out.wav", "--normalize -3 --mask m.wav");
     struct sound out = sound_load("out.wav");
     struct mask *mask = sound_mask(&columns, NULL, 0, 2);
     double **truth = truth_render(mask, in.block.data, 150000), peak = 0;
@@ -1183,7 +1184,7 @@ START_TEST(normalizing_sets_the_loudness)
     command_clean();
     sound_noise_file("noise.wav", 1, WAVF, 48000, 2, 100000);
     command_done("cp \"$WAV/click.wav\" ."); /* a peak with little loudness */
-    command_done("\"$HALO\" render noise.wav quiet.wav --gain -60,at=1s:gain=-80");
+    render_done("noise.wav", "quiet.wav", "--gain -60,at=1s:gain=-80");
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         static const char *const stages[] = {"noise.wav",
                                              "quiet.wav --mask \"$FILTERS/small-room.wav\"",
@@ -1201,7 +1202,7 @@ START_TEST(normalizing_sets_the_loudness)
         ck_assert_double_le(command_number(result.out, "true_peak_db"), -1);
         expect_loudness("out.wav", NAN);
     }
-    command_done("\"$HALO\" render noise.wav out.wav -f --gain -300 --normalize -16LUFS");
+    render_done("noise.wav", "out.wav", "--gain -300 --normalize -16LUFS");
     expect_loudness("out.wav", -16);
     command_refused(2, "LUFS from -70 to 0", "\"$HALO\" render noise.wav o.wav --normalize 3LUFS");
     command_refused(2, "LUFS from -70 to 0", "\"$HALO\" render noise.wav o.wav --normalize xLUFS");
@@ -1227,8 +1228,7 @@ START_TEST(another_rate_is_the_same_sound)
             in.block.data[0][i] = in.block.data[1][i] =
                 0.5f * (float)sin(2 * M_PI * 1000 * (double)i / rows[r].from);
         sound_save(&in, "in.wav");
-        command_done("\"$HALO\" render in.wav out.wav -f --rate %u %s", rows[r].to,
-                     rows[r].options);
+        render_done("in.wav", "out.wav", "--rate %u %s", rows[r].to, rows[r].options);
         struct sound out = sound_load("out.wav");
         ck_assert_uint_eq(out.rate, rows[r].to);
         ck_assert_uint_eq(out.block.frames, (rows[r].start > 0 ? 1 : 2) * rows[r].to);
@@ -1247,13 +1247,12 @@ START_TEST(a_tail_can_have_a_time)
     command_clean();
     struct sound in = sound_noise("in.wav", 3, WAVF, 48000, 1, 30000);
     struct sound mask = sound_noise_mask("m.wav", 4, 1, 9001);
-    command_done("\"$HALO\" render in.wav full.wav --mask m.wav");
+    render_done("in.wav", "full.wav", "--mask m.wav");
     struct sound full = sound_load("full.wav");
     static const char *const times[] = {"0.1s", "250ms", "0"};
     for (size_t t = 0; t < 3; t++) {
         size_t frames = 30000 + (size_t[]){4800, 12000, 0}[t];
-        command_done("\"$HALO\" render in.wav out.wav -f --mask m.wav --tail %s --block 4096",
-                     times[t]);
+        render_done("in.wav", "out.wav", "--mask m.wav --tail %s --block 4096", times[t]);
         struct sound out = sound_load("out.wav");
         ck_assert_uint_eq(out.block.frames, frames);
         for (size_t i = 0; i < frames; i++)
@@ -1278,7 +1277,7 @@ START_TEST(channels_have_names)
 {
     command_clean();
     struct sound in = sound_noise("in.wav", 3, WAVF, 48000, 6, 3000);
-    command_done("\"$HALO\" render in.wav out.wav --layout 5.1 --channel LFE,1,Ls");
+    render_done("in.wav", "out.wav", "--layout 5.1 --channel LFE,1,Ls");
     struct sound out = sound_load("out.wav");
     ck_assert_uint_eq(out.block.channels, 3);
     for (size_t i = 0; i < 3000; i++) {
@@ -1324,9 +1323,9 @@ START_TEST(silence_cannot_be_normalized_and_stays)
 {
     command_clean();
     sound_sparse("in.wav", 48000, 1, 1000);
-    command_done("\"$HALO\" render in.wav out.wav --normalize -1");
+    render_done("in.wav", "out.wav", "--normalize -1");
     ck_assert_double_eq(peak_of("out.wav"), 0);
-    command_done("\"$HALO\" render in.wav out.wav -f --normalize -16LUFS");
+    render_done("in.wav", "out.wav", "--normalize -16LUFS");
     ck_assert_double_eq(peak_of("out.wav"), 0);
 }
 END_TEST
@@ -1550,7 +1549,7 @@ START_TEST(wav_past_4_gb_is_rf64)
         return;
     }
     make_long("in.wav");
-    command_done("\"$HALO\" render in.wav out.wav --format double --no-sync");
+    render_done("in.wav", "out.wav", "--format double");
     SF_INFO info = {0};
     SNDFILE *file = sf_open(command_path("out.wav"), SFM_READ, &info);
     ck_assert_ptr_nonnull(file);

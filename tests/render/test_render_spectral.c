@@ -1,5 +1,6 @@
 /* halo render --spectral: options, sound, report, and combination with other stages. */
 #include "command.h"
+#include "render_call.h"
 #include "sound.h"
 #include "spectral_truth.h"
 #include "suite.h"
@@ -72,7 +73,7 @@ START_TEST(identity_gives_the_sound_back)
             sound_free(&out);
             expect_alike("in.wav", "out.wav", N, -120);
         }
-    command_done("\"$HALO\" render in.wav out.wav -f --spectral identity2d");
+    render_done("in.wav", "out.wav", "--spectral identity2d");
     struct sound out = sound_load("out.wav");
     ck_assert_uint_eq(out.block.frames, N + TAIL);
     sound_free(&out);
@@ -82,7 +83,7 @@ END_TEST
 /* From options to file, including the handling of the sound's end. */
 static void check_truth(const char *spec, struct spectral_settings settings, struct mask2d *mask)
 {
-    command_done("\"$HALO\" render in.wav out.wav -f --spectral %s", spec);
+    render_done("in.wav", "out.wav", "--spectral %s", spec);
     struct sound in = sound_load("in.wav"), out = sound_load("out.wav");
     double *window = spectral_truth_window(&settings.window), worst = 0, peak = 0;
     const struct spectral_truth truth = {&settings, mask, window};
@@ -132,9 +133,8 @@ START_TEST(blocks_threads_and_pipes_make_no_difference)
     command_clean();
     save_noise();
     for (size_t w = 0; w < sizeof spec / sizeof *spec; w++) {
-        command_done("\"$HALO\" render in.wav a.wav -f --threads 1 --spectral %s", spec[w]);
-        command_done("\"$HALO\" render in.wav b.wav -f --threads 3 --block 777 --spectral %s",
-                     spec[w]);
+        render_done("in.wav", "a.wav", "--threads 1 --spectral %s", spec[w]);
+        render_done("in.wav", "b.wav", "--threads 3 --block 777 --spectral %s", spec[w]);
         expect_alike("a.wav", "b.wav", N + TAIL, -120);
         if (strstr(spec[w], "preset"))
             continue;
@@ -150,21 +150,20 @@ START_TEST(it_combines_with_other_stages)
 {
     command_clean();
     save_noise();
-    command_done("\"$HALO\" render in.wav a.wav --spectral box2d:3x3");
-    command_done("\"$HALO\" render a.wav b.wav --mask lowpass:1000 --gain -6");
-    command_done(
-        "\"$HALO\" render in.wav c.wav --spectral box2d:3x3 --mask lowpass:1000 --gain -6");
+    render_done("in.wav", "a.wav", "--spectral box2d:3x3");
+    render_done("a.wav", "b.wav", "--mask lowpass:1000 --gain -6");
+    render_done("in.wav", "c.wav", "--spectral box2d:3x3 --mask lowpass:1000 --gain -6");
     expect_alike_from("b.wav", "c.wav", 2048, N, -120); /* a file has nothing before 0 */
-    command_done(
-        "\"$HALO\" render in.wav d.wav --spectral identity2d --spectral identity2d,size=512 "
-        "--mask lowpass:1000 --spectral identity2d,size=4096,edge=reflect");
-    command_done("\"$HALO\" render in.wav e.wav --mask lowpass:1000");
+    render_done(
+        "in.wav", "d.wav",
+        "--spectral identity2d --spectral identity2d,size=512 --mask lowpass:1000 --spectral identity2d,size=4096,edge=reflect");
+    render_done("in.wav", "e.wav", "--mask lowpass:1000");
     expect_alike("e.wav", "d.wav", N, -115); /* three times */
     command_done("\"$HALO\" render in.wav f.wav --save-chain chain.yml --spectral "
                  "\"$FILTERS/box-5x5.mask2d\",scale=db,mix=0.5");
-    command_done("\"$HALO\" render in.wav g.wav --chain chain.yml");
+    render_done("in.wav", "g.wav", "--chain chain.yml");
     expect_alike("f.wav", "g.wav", N, -150);
-    command_done("\"$HALO\" render in.wav h.wav --spectral box2d:3x3,@bypass --tail none");
+    render_done("in.wav", "h.wav", "--spectral box2d:3x3,@bypass --tail none");
     expect_alike("in.wav", "h.wav", N, -150);
 }
 END_TEST

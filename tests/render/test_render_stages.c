@@ -1,5 +1,6 @@
 /* Stages of halo render: masks and gains, the boundaries of the sound, the report. */
 #include "command.h"
+#include "render_call.h"
 #include "sound.h"
 #include "stream.h"
 #include "suite.h"
@@ -36,7 +37,7 @@ START_TEST(changes_count_from_the_end)
     sound_save(&one, "one.wav");
     sound_free(&one);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        command_done("$HALO render -q -f one.wav out.wav %s", options[i]);
+        render_done("one.wav", "out.wav", "%s --quiet", options[i]);
         struct sound out = sound_load("out.wav");
         size_t begin = out.block.frames - 24000; /* linear from 1 to 0.1 */
         ck_assert_double_eq_tol(gain_at(&out, begin - 1), i < 2 ? 0 : -6, 1e-3);
@@ -112,7 +113,7 @@ static void check_routing(const struct routing *row)
     command_clean();
     struct sound in = sound_noise("in.wav", 1, WAVF, 48000, row->channels, N);
     struct sound columns = sound_noise_mask("m.wav", 2, row->columns, TAPS);
-    command_done("\"$HALO\" render in.wav out.wav --mask m.wav%s", row->options);
+    render_done("in.wav", "out.wav", "--mask m.wav%s", row->options);
     struct sound out = sound_load("out.wav");
     struct mask *mask = sound_mask(&columns, row->paths, row->count, row->channels);
     ck_assert_msg(out.block.channels == mask->outputs, "%zu on %zu%s: %zu channels, not %zu",
@@ -227,7 +228,7 @@ START_TEST(gains_are_exact)
     one.block.data[0][0] = 1;
     sound_save(&one, "m.wav");
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-        command_done("\"$HALO\" render -f in.wav out.wav %s", rows[r].stages);
+        render_done("in.wav", "out.wav", "%s", rows[r].stages);
         struct block truth = filtered(&in.block, "m.wav", NULL, 0, pow(10, rows[r].db / 20));
         expect_close("out.wav", &truth, 4e-7);
         block_free(&truth);
@@ -248,8 +249,8 @@ START_TEST(stages_apply_in_order)
     sound_noise_file("two.wav", 2, WAVF, 48000, 2, 300);
     sound_noise_file("four.wav", 3, WAVF, 48000, 4, 1201);
     sound_noise_file("one.wav", 4, WAVF, 48000, 1, 77);
-    command_done("\"$HALO\" render in.wav out.wav --gain 3 --mask two.wav --gain -20 "
-                 "--mask four.wav --mask one.wav,gain=-3");
+    render_done("in.wav", "out.wav",
+                "--gain 3 --mask two.wav --gain -20 --mask four.wav --mask one.wav,gain=-3");
     struct block a = filtered(&in.block, "two.wav", spread, 2, pow(10, -17.0 / 20));
     struct block b = filtered(&a, "four.wav", stereo, 4, 1);
     struct block c = filtered(&b, "one.wav", NULL, 0, pow(10, -3.0 / 20));
@@ -257,7 +258,7 @@ START_TEST(stages_apply_in_order)
     expect_close("out.wav", &c, 1e-5);
 
     const struct mask_path mono[] = {{0, 0, LL}, {0, 1, LR}, {0, 0, RL}, {0, 1, RR}};
-    command_done("\"$HALO\" render -f in.wav out.wav --mask four.wav --mask two.wav");
+    render_done("in.wav", "out.wav", "--mask four.wav --mask two.wav");
     struct block d = filtered(&in.block, "four.wav", mono, 4, 1);
     struct block e = filtered(&d, "two.wav", NULL, 0, 1);
     expect_close("out.wav", &e, 1e-5);
@@ -282,7 +283,7 @@ static void expect_taps(const char *text, size_t channels, size_t taps, const fl
         in.block.data[c][0] = 1;
     sound_save(&in, "in.wav");
     sound_free(&in);
-    command_done("\"$HALO\" render in.wav out.wav --mask m.txt");
+    render_done("in.wav", "out.wav", "--mask m.txt");
     struct sound out = sound_load("out.wav");
     ck_assert_msg(out.block.frames == taps, "\"%s\": %zu taps, not %zu", text, out.block.frames,
                   taps);
@@ -396,7 +397,7 @@ START_TEST(resampled_identity_changes_no_tone)
     }
     sound_save(&in, "in.wav");
     sound_text("m.txt", "rate: 44100\n1\n");
-    command_done("\"$HALO\" render in.wav out.wav --mask m.txt --tail none");
+    render_done("in.wav", "out.wav", "--mask m.txt --tail none");
     expect_close("out.wav", &in.block, 1e-4);
     sound_free(&in);
 }
@@ -430,9 +431,9 @@ START_TEST(resampled_masks_are_routed)
     sound_save(&four, "four.wav");
     /* Half-band noise, within the bands of both rates. */
     sound_text("low.txt", "0.25\n0.5\n0.25\n");
-    command_done("\"$HALO\" render in.wav low.wav --mask low.txt --mask low.txt --tail none");
+    render_done("in.wav", "low.wav", "--mask low.txt --mask low.txt --tail none");
     struct sound low = sound_load("low.wav");
-    command_done("\"$HALO\" render low.wav out.wav --mask four.wav --tail none");
+    render_done("low.wav", "out.wav", "--mask four.wav --tail none");
     struct mask *mask = sound_mask(&four, paths, 4, 2);
     double **truth = truth_render(mask, low.block.data, 5000);
     struct block expected;
@@ -490,8 +491,8 @@ static void check_boundary(const char *boundary, size_t n, size_t taps, const ch
     command_clean();
     struct sound in = sound_noise("in.wav", n, WAVF, 48000, 2, n);
     struct sound columns = sound_noise_mask("m.wav", taps, 2, taps);
-    command_done("\"$HALO\" render in.wav out.wav --mask m.wav --edge %s --tail none --align %s",
-                 boundary, align);
+    render_done("in.wav", "out.wav", "--mask m.wav --edge %s --tail none --align %s", boundary,
+                align);
     struct sound out = sound_load("out.wav");
     struct block around = padded(&in.block, boundary, taps - 1, taps - 1);
     struct mask *mask = sound_mask(&columns, NULL, 0, 2);
@@ -528,9 +529,8 @@ START_TEST(boundaries_hold_for_masks_in_a_row)
         struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 1, 700);
         sound_noise_file("a.wav", 2, WAVF, 48000, 1, 301);
         sound_noise_file("b.wav", 3, WAVF, 48000, 1, 64);
-        command_done("\"$HALO\" render in.wav out.wav --mask a.wav --mask b.wav --gain -20 "
-                     "--edge %s --tail none",
-                     boundaries[e]);
+        render_done("in.wav", "out.wav",
+                    "--mask a.wav --mask b.wav --gain -20 --edge %s --tail none", boundaries[e]);
         struct block around = padded(&in.block, boundaries[e], 363, 0);
         struct block once = filtered(&around, "a.wav", NULL, 0, 0.1);
         struct block twice = filtered(&once, "b.wav", NULL, 0, 1);
@@ -573,10 +573,8 @@ START_TEST(boundaries_hold_for_parts)
         sound_free(&cut);
         for (size_t e = 0; e < 4; e++) {
             const char *kind = kinds[(e + i) % 3];
-            command_done(
-                "\"$HALO\" render cut.wav right.wav -qf --mask m.wav --edge %s --tail none "
-                "--format float",
-                boundaries[e]);
+            render_done("cut.wav", "right.wav",
+                        "--mask m.wav --edge %s --tail none --format float --quiet", boundaries[e]);
             command_done("\"$HALO\" render in.%s out.wav -qf --mask m.wav --edge %s --tail none "
                          "--format float %s && cmp out.wav right.wav",
                          kind, boundaries[e], parts[i].options);
@@ -600,7 +598,7 @@ START_TEST(boundaries_need_no_tail)
                         "\"$HALO\" render in.wav out.wav --mask m.wav --edge %s --tail until:-60",
                         boundaries[e]);
     }
-    command_done("\"$HALO\" render in.wav out.wav --mask m.wav --edge zero --tail full");
+    render_done("in.wav", "out.wav", "--mask m.wav --edge zero --tail full");
 }
 END_TEST
 
@@ -624,7 +622,7 @@ START_TEST(boundaries_of_streams_are_right_or_refused)
         char options[128];
         snprintf(options, sizeof options, "--mask m.wav --tail none --edge %s --align %s",
                  rows[i].boundary, rows[i].align);
-        command_done("\"$HALO\" render in.wav file.wav %s", options);
+        render_done("in.wav", "file.wav", "%s", options);
         struct command_result result =
             command_run("cat in.wav | \"$HALO\" render - pipe.wav %s", options);
         ck_assert_msg(!rows[i].must_work || result.code == 0, "%s: %s", options, result.err);
@@ -652,13 +650,13 @@ START_TEST(centre_follows_textbook_indexing)
         struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 2, 800);
         struct sound columns = sound_noise_mask("m.wav", 2, 1, taps[t]);
         struct mask *mask = sound_mask(&columns, NULL, 0, 2);
-        command_done("\"$HALO\" render in.wav out.wav --mask m.wav --align centre --tail none");
+        render_done("in.wav", "out.wav", "--mask m.wav --align centre --tail none");
         struct sound out = sound_load("out.wav");
         ck_assert_uint_eq(out.block.frames, 800);
         sound_expect_truth(&out, mask, &in.block, (taps[t] - 1) / 2);
         sound_free(&out);
         /* With its tail the sound starts at the same place and has the documented length. */
-        command_done("\"$HALO\" render -f in.wav out.wav --mask m.wav --align centre");
+        render_done("in.wav", "out.wav", "--mask m.wav --align centre");
         out = sound_load("out.wav");
         ck_assert_uint_eq(out.block.frames, 800 + taps[t] - 1);
         size_t origin = (taps[t] - 1) / 2, length = out.block.frames;
@@ -684,7 +682,7 @@ START_TEST(odd_symmetric_masks_shift_no_phase)
     in.block.data[0][500] = 1;
     sound_save(&in, "in.wav");
     sound_text("m.txt", "1\n2\n4\n2\n1\n");
-    command_done("\"$HALO\" render in.wav out.wav --mask m.txt --align centre --tail none");
+    render_done("in.wav", "out.wav", "--mask m.txt --align centre --tail none");
     struct sound out = sound_load("out.wav");
     const float expected[] = {0, 1, 2, 4, 2, 1, 0};
     for (size_t k = 0; k < 7; k++)
@@ -702,9 +700,9 @@ START_TEST(tails_have_the_length_promised)
             command_clean();
             struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 1, lengths[n]);
             struct sound columns = sound_noise_mask("m.wav", 2, 1, taps[t]);
-            command_done("\"$HALO\" render in.wav full.wav --mask m.wav --tail full");
-            command_done("\"$HALO\" render in.wav default.wav --mask m.wav");
-            command_done("\"$HALO\" render in.wav none.wav --mask m.wav --tail none");
+            render_done("in.wav", "full.wav", "--mask m.wav --tail full");
+            render_done("in.wav", "default.wav", "--mask m.wav");
+            render_done("in.wav", "none.wav", "--mask m.wav --tail none");
             struct sound full = sound_load("full.wav"), none = sound_load("none.wav");
             ck_assert_msg(full.block.frames == lengths[n] + taps[t] - 1,
                           "%zu frames, %zu taps: %zu out", lengths[n], taps[t], full.block.frames);
@@ -740,8 +738,8 @@ static void check_until(const char *spec, double level, size_t echo)
     command_clean();
     sound_noise_file("in.wav", 6, WAVF, 48000, 1, N);
     save_decay("m.wav", echo);
-    command_done("\"$HALO\" render in.wav out.wav --mask m.wav --tail until:%s", spec);
-    command_done("\"$HALO\" render in.wav full.wav --mask m.wav");
+    render_done("in.wav", "out.wav", "--mask m.wav --tail until:%s", spec);
+    render_done("in.wav", "full.wav", "--mask m.wav");
     struct sound out = sound_load("out.wav"), full = sound_load("full.wav");
     size_t length = out.block.frames, last = N;
     for (size_t i = 0; i < full.block.frames; i++)
@@ -782,7 +780,7 @@ START_TEST(shortest_sounds)
             command_clean();
             sound_noise_file("in.wav", 1, WAV16, 48000, 2, frames);
             sound_noise_file("m.wav", 2, WAVF, 48000, 1, 64);
-            command_done("\"$HALO\" render in.wav out.wav %s", options[i]);
+            render_done("in.wav", "out.wav", "%s", options[i]);
             struct sound out = sound_load("out.wav");
             size_t expected = tail[i] ? frames + 63 : frames;
             if (strstr(options[i], "until") && frames == 0)
@@ -1068,7 +1066,7 @@ START_TEST(blocks_of_any_length_work)
     sound_noise_file("m.wav", 2, WAVF, 48000, 2, 700);
     static const size_t blocks[] = {1, 64, 100, 4096, 1000000};
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
-        command_done("\"$HALO\" render -f in.wav out.wav --mask m.wav --block %zu", blocks[b]);
+        render_done("in.wav", "out.wav", "--mask m.wav --block %zu", blocks[b]);
         sound_expect_filtered("out.wav", "in.wav", "m.wav");
     }
 }
@@ -1094,7 +1092,7 @@ START_TEST(long_masks_on_long_sounds)
     command_clean();
     struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 1, 300000);
     struct sound columns = sound_noise_mask("m.wav", 2, 1, 100000);
-    command_done("\"$HALO\" render in.wav out.wav --mask m.wav");
+    render_done("in.wav", "out.wav", "--mask m.wav");
     sound_expect_filtered("out.wav", "in.wav", "m.wav");
     sound_free(&columns);
     sound_free(&in);

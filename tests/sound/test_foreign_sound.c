@@ -1,5 +1,6 @@
 /* Containers that halo leaves to ffmpeg: the line that a refusal prints does what was asked for. */
 #include "command.h"
+#include "render_call.h"
 #include "sound.h"
 #include "suite.h"
 
@@ -140,7 +141,7 @@ START_TEST(sixty_four_bits_come_through)
     command_done(FFMPEG "-i wide.wav -c:a pcm_f64le wide.mkv");
     command_done(FFMPEG "-i wide.mkv -c:a %s made.wav",
                  codec_of("Matroska", "\"$HALO\" render wide.mkv out.wav"));
-    command_done("\"$HALO\" render made.wav out.wav -q --gain 0");
+    render_done("made.wav", "out.wav", "--gain 0 --quiet");
     double back[4] = {0};
     file = sf_open(command_path("out.wav"), SFM_READ, &info);
     ck_assert_int_eq(info.format & SF_FORMAT_SUBMASK, SF_FORMAT_DOUBLE);
@@ -187,7 +188,7 @@ START_TEST(outputs_are_made_by_the_line)
     char command[256], all[512] = "", in[512] = "", out[512] = "";
     size_t a = 0, n = 0, o = 0;
     begin();
-    command_done("\"$HALO\" render in.wav wet.wav -q --mask half.txt");
+    render_done("in.wav", "wet.wav", "--mask half.txt --quiet");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(command, sizeof command, "\"$HALO\" render in.wav %s --mask half.txt", names[i]);
         ck_assert_str_eq(codec_of(names[i], command), "");

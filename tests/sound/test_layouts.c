@@ -1,6 +1,7 @@
 /* Channel layouts, from file to file: as ffmpeg writes, and ffmpeg and flac read them. Each channel
  * has a tone of its own, by which it is known after any order and codec. */
 #include "command.h"
+#include "render_call.h"
 #include "sound.h"
 #include "suite.h"
 
@@ -303,7 +304,7 @@ START_TEST(a_length_that_is_unknown_changes_nothing)
     sound_expect_same(&in, &out);
     sound_free(&in);
     sound_free(&out);
-    command_done("\"$HALO\" render plain.wav out.rf64 -q");
+    render_done("plain.wav", "out.rf64", "--quiet");
     command_expect(command_done("\"$HALO\" render out.rf64 out2.wav --json -q").out,
                    "\"layout\": null");
 }
@@ -378,7 +379,7 @@ START_TEST(the_option_wins)
     command_clean();
     make_tones(6, "5.1(side)", "in.wav");
     sound_noise_file("plain.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 6, FRAMES);
-    struct command_result result = command_done("\"$HALO\" render in.wav out.wav --layout 5.1");
+    struct command_result result = render_done("in.wav", "out.wav", "--layout 5.1");
     command_expect(result.err, "in.wav says that its channels are 5.1(side); --layout takes them "
                                "for 5.1\n");
     result = command_done("\"$HALO\" render plain.wav side.wav --layout '5.1(side)' --json");
@@ -433,7 +434,7 @@ START_TEST(channels_in_any_order_of_caf_are_sorted)
     FILE *file = fopen(command_path("in.caf"), "r+b");
     ck_assert(file && fseek(file, 0x40, SEEK_SET) == 0 && fwrite("\0\x7c\0\x06", 1, 4, file) == 4 &&
               fclose(file) == 0);
-    command_done("\"$HALO\" render in.caf out.wav -q --gain 0");
+    render_done("in.caf", "out.wav", "--gain 0 --quiet");
     probe_all("out.wav");
     ck_assert_str_eq(probes[0].layout, "5.1(side)");
     struct sound in = sound_load("in.caf"), out = sound_load("out.wav");

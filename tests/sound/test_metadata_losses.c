@@ -1,11 +1,13 @@
 /* What is around the samples and is damaged, there twice or unknown is named, and the sound is all
  * there: of a file, and of the same bytes in a pipe. */
 #include "command.h"
+#include "render_call.h"
 #include "sound.h"
 #include "suite.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define RENDER "\"$HALO\" render --no-sync "
 #define FAULTY "LD_PRELOAD='" FAULTS "' FAULT_MARK=mark FAULT='shrink /in. %d 0' "
@@ -30,19 +32,18 @@ START_TEST(what_is_left_is_named)
     int length, count = 0;
     for (; sscanf(rows, "%63[^\t]\t%127[^\n]\n%n", name, named, &length) == 2; rows += length) {
         const char *ending = strrchr(name, '.') + 1;
-        char out[32];
-        struct command_result result = command_run(RENDER "%s out%d.%s", name, count, ending);
-        ck_assert_msg(result.code == 0 && strstr(result.err, named), "%s: exit code %d\n%s", name,
-                      result.code, result.err);
-        command_done("cat %s | " RENDER "- pipe.%s -f", name, ending);
+        char out[32], again[32];
         snprintf(out, sizeof out, "out%d.%s", count, ending);
-        expect_frames(out, name);
-        snprintf(out, sizeof out, "pipe.%s", ending);
+        command_expect(render_done(name, out, "%s", "").err, named);
         expect_frames(out, name);
         /* What was left is not in OUT, and nothing more is lost the second time. */
-        struct command_result again =
-            command_run(RENDER "out%d.%s again.%s -f", count, ending, ending);
-        ck_assert_msg(again.code == 0 && !strstr(again.err, "keep"), "%s\n%s", name, again.err);
+        snprintf(again, sizeof again, "again.%s", ending);
+        const char *said = render_done(out, again, "%s", "").err;
+        ck_assert_msg(!strstr(said, "keep"), "%s\n%s", name, said);
+        snprintf(out, sizeof out, "pipe.%s", ending);
+        struct command_result pipe = render_call_pipe(name, out, "");
+        ck_assert_msg(pipe.code == 0, "%s: %s", name, pipe.err);
+        expect_frames(out, name);
         count++;
     }
     ck_assert_int_eq(count, CASES);
@@ -67,11 +68,11 @@ START_TEST(parts_of_markers_are_named)
                  "open('in.wav', 'wb').write(wav(cues([(1, 5), (2, 9)]) + texts("
                  "(b'labl', 1, b'x' * 256), (b'labl', 2, b'b\\0'), (b'note', 2, b'n\\0'), rgn)))\n"
                  "END");
-    command_expect(command_done(RENDER "in.wav out.aiff").err,
+    command_expect(render_done("in.wav", "out.aiff", "%s", "").err,
                    "keep: 1 label, 1 note, 1 region text (the container has no place for it)");
-    command_expect(command_done(RENDER "in.wav out.caf").err,
+    command_expect(render_done("in.wav", "out.caf", "%s", "").err,
                    "keep: 1 note, 1 region text (the container has no place for it)");
-    struct command_result same = command_done(RENDER "in.wav out.wav");
+    struct command_result same = render_done("in.wav", "out.wav", "%s", "");
     ck_assert_msg(!strstr(same.err, "keep"), "%s", same.err);
 }
 END_TEST
@@ -81,16 +82,17 @@ START_TEST(comments_fit_or_are_named)
 {
     static const int sizes[] = {20000, 49000, 51000, 70000};
     command_clean();
+    command_done("python3 -S - %d %d %d %d <<'END'\n"
+                 "import sys\n"
+                 "sys.path.insert(0, '" TEST_SCRIPTS "')\n"
+                 "from damaged_tags import *\n"
+                 "for size in sys.argv[1:]:\n"
+                 "    rows = [b'T%%04d=' %% i + b'x' * 89 for i in range(int(size) // 100)]\n"
+                 "    open(size + '.flac', 'wb').write(flac([(4, comments(rows))]))\n"
+                 "END",
+                 sizes[0], sizes[1], sizes[2], sizes[3]);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        command_done("python3 -S - <<'END'\n"
-                     "import sys\n"
-                     "sys.path.insert(0, '" TEST_SCRIPTS "')\n"
-                     "from damaged_tags import *\n"
-                     "rows = [b'T%%04d=' %% i + b'x' * 89 for i in range(%d // 100)]\n"
-                     "open('in.flac', 'wb').write(flac([(4, comments(rows))]))\n"
-                     "END",
-                     sizes[i]);
-        struct command_result result = command_done(RENDER "in.flac out.opus -f");
+        struct command_result result = command_done(RENDER "%d.flac out.opus -f", sizes[i]);
         bool is_named = strstr(result.err, "does not keep: T0") != NULL;
         ck_assert_msg(is_named == (sizes[i] > 50000), "%d: %s", sizes[i], result.err);
     }
@@ -108,12 +110,12 @@ START_TEST(files_that_shrink_are_refused)
         command_done("rm -f in.*; " RENDER "wav.wav in.%s -q --gain 0", endings[i]);
         command_done(RENDER "in.%s right.wav -qf", endings[i]);
         for (;; number++) {
-            command_done("rm -f mark");
+            remove(command_path("mark"));
             struct command_result result =
                 command_run("cp in.%s whole; " FAULTY "timeout -s KILL 60 " RENDER
                             "in.%s out.wav -f; code=$?; mv whole in.%s; exit $code",
                             endings[i], number, endings[i], endings[i]);
-            if (command_run("[ -e mark ]").code != 0)
+            if (access(command_path("mark"), F_OK) != 0)
                 break;
             ck_assert_int_lt(number, 400);
             refused += result.code == 1;

@@ -1,5 +1,6 @@
 /* Files whose header leaves their length open, since who wrote them wrote to a pipe. */
 #include "command.h"
+#include "render_call.h"
 #include "sound.h"
 #include "suite.h"
 
@@ -113,7 +114,7 @@ START_TEST(they_are_masks_as_well)
     const struct container *const containers[] = {&wav, &aiff, &au, &caf, &w64};
     for (size_t i = 0; i < 5; i++) {
         sound_noise_file("m", i, containers[i]->format | SF_FORMAT_PCM_16, 48000, 1, 100);
-        command_done(RENDER "in.wav right.au -f --mask m,gain=-20");
+        render_done("in.wav", "right.au", "--mask m,gain=-20");
         state_size("m", containers[i],
                    containers[i]->bytes == 4 ? UINT32_MAX
                    : containers[i] == &w64   ? INT64_MAX
@@ -139,7 +140,7 @@ START_TEST(more_than_was_made_up_is_read)
         /* 1.2e9 frames and then those */
         command_done("truncate -s 2400000044 long.wav && tail -c +45 in.wav >>long.wav");
         struct command_result result =
-            command_done(RENDER "long.wav out.wav --start 25000 --duration 0.1");
+            render_done("long.wav", "out.wav", "--start 25000 --duration 0.1");
         command_expect(result.err, SAID);
         in.block.frames = 4800;
         expect_sound("out.wav", &in, "a long file");
@@ -160,7 +161,7 @@ START_TEST(true_sizes_are_believed)
         if (has_chunk)
             command_done("printf 'LIST\\20\\0\\0\\0INFOINAM\\4\\0\\0\\0abc\\0' >>long.wav");
         struct command_result result =
-            command_done(RENDER "long.wav out.wav --start 22369 --duration 0.5");
+            render_done("long.wav", "out.wav", "--start 22369 --duration 0.5");
         ck_assert_ptr_null(strstr(result.err, SAID));
         command_refused(1, "it has 22369.5787 s", RENDER "long.wav none.wav --start 22369.6");
     }
@@ -188,7 +189,7 @@ START_TEST(truncated_files_stay_refused)
         sound_noise_file("in", i, rows[i].container->format | SF_FORMAT_PCM_16, 48000, 2, LENGTH);
         state_size("in", rows[i].container, rows[i].size);
         command_refused(1, "missing", RENDER "in out.wav");
-        struct command_result rest = command_done(RENDER "in out.wav --allow-truncated");
+        struct command_result rest = render_done("in", "out.wav", "--allow-truncated");
         ck_assert_msg(!strstr(rest.err, SAID), "%s", rest.err);
     }
 }
@@ -255,7 +256,7 @@ START_TEST(chunks_at_the_end_are_kept)
         sound_noise_file("in", i, rows[i].container->format | SF_FORMAT_PCM_16, 48000, 1, LENGTH);
         state_size("in", rows[i].container, rows[i].size);
         command_done("printf '%s' >>in", rows[i].tail);
-        ck_assert_ptr_null(strstr(command_done(RENDER "in out.wav -f --gain -6").err, "keep"));
+        ck_assert_ptr_null(strstr(render_done("in", "out.wav", "--gain -6").err, "keep"));
         command_done("grep -a INAM out.wav | grep -aq abc");
     }
 }
@@ -375,7 +376,7 @@ START_TEST(programs_leave_lengths_open)
                      "--bps=16 --sample-rate=48000'; "
                      "cat raw | %s 2>err | cat >open",
                      commands[i]);
-        command_expect(command_done(RENDER "open out.wav -f").err, SAID);
+        command_expect(render_done("open", "out.wav", "%s", "").err, SAID);
         command_done("cat open | " RENDER "- pipe.wav -f");
         expect_sound("out.wav", &in, commands[i]);
         expect_sound("pipe.wav", &in, commands[i]);
@@ -413,7 +414,7 @@ START_TEST(decoders_leave_lengths_open)
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 2, 20 * LENGTH);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         command_done("{ %s; } 2>err | cat >open", commands[i]);
-        command_expect(command_done(RENDER "open out.wav -f").err, SAID);
+        command_expect(render_done("open", "out.wav", "%s", "").err, SAID);
         command_done("cat open | " RENDER "- pipe.wav -f");
         struct sound pipe = sound_load("pipe.wav");
         ck_assert_uint_ge(pipe.block.frames, 16000);
@@ -468,7 +469,7 @@ START_TEST(sizes_that_began_again_are_read_to_the_end)
         command_done(MAKE_LARGE, rows[i].kind, rows[i].more, rows[i].tagged);
         double frames = ((1 << 30) + rows[i].more / 4);
         struct command_result result =
-            command_done(RENDER "large out.wav --start %.9f", (frames - 800) / 8000);
+            render_done("large", "out.wav", "--start %.9f", (frames - 800) / 8000);
         command_expect(result.err, SAID);
         expect_sound("out.wav", &in, rows[i].kind);
         if (rows[i].more > 0 && i < 3) { /* as many as the header says: a pipe's end is not known */
@@ -497,7 +498,7 @@ START_TEST(what_follows_a_true_size_is_no_sound)
         struct sound in =
             sound_noise("long", i, formats[i / 3] | SF_FORMAT_PCM_16, 48000, 3, LENGTH);
         command_done("%s", rows[i % 3]);
-        const char *said = command_done(RENDER "long out.wav").err;
+        const char *said = render_done("long", "out.wav", "%s", "").err;
         ck_assert_msg(!strstr(said, SAID), "%s", said);
         if (i % 3 != 1)
             command_expect(said, "its header says 5000 frames, and more than 4 GB follow");
@@ -510,7 +511,7 @@ START_TEST(what_follows_a_true_size_is_no_sound)
     command_done(
         "for i in 1 2; do printf 'wxyz\\0\\0\\0\\240' >>long && truncate -s +2684354560 long; "
         "done");
-    const char *said = command_done(RENDER "long out.wav").err;
+    const char *said = render_done("long", "out.wav", "%s", "").err;
     ck_assert_msg(!strstr(said, SAID) && !strstr(said, "4 GB"), "%s", said);
     struct sound out = sound_load("out.wav");
     ck_assert_uint_eq(out.block.frames, LENGTH);
