@@ -37,7 +37,7 @@ same manual "$manual"
 for page in "$manual"/*.3; do
     sed -n '/^.SH NAME/{n;p;}' "$page" | grep -qE '^[a-z_]+ \\- [a-z].+' || wrong "$page has no summary"
     sed -n '/^.SH DESCRIPTION/{n;p;}' "$page" | grep -q . || wrong "$page has no description"
-    tr '\n' ' ' <"$page" | grep -qE 'Threads: |, as halo_|otherwise as halo_|DESCRIPTION libhalo:' ||
+    tr '\n' ' ' <"$page" | grep -qE 'Threads: |, (as|like) halo_|therwise (as|like) halo_|DESCRIPTION libhalo:' ||
         wrong "$page does not say which threads may call it"
     grep -q "^\.BR $(basename "$page" .3) (3)" "$manual/libhalo.3" ||
         [ "$page" = "$manual/libhalo.3" ] || wrong "libhalo(3) does not name $page"
