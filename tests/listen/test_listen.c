@@ -534,8 +534,8 @@ START_TEST(keys_set_the_loop)
 {
     prepare();
     command_done("\"$HALO\" render noise.wav long.wav --mask bright.txt --tail 20s");
-    pid_t process = start(
-        "long.wav %s --abx 1 " PLAYED "--json --meter-interval 0.02 --log log.json", choices);
+    pid_t process =
+        start("long.wav %s --abx 1 " PLAYED "--json --meter-interval 0.02 --log log.json", choices);
     live_rig_wait("long.wav 0:01.");
     live_rig_keys("[");
     live_rig_wait("the loop is 0:0");
