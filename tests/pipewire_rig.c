@@ -79,6 +79,8 @@ static void make_folders(void)
     fclose(file);
 }
 
+/* PipeWire's tools have a time limit: they may wait for ever if the session manager leaves as they
+ * connect. */
 int pipewire_rig_run(const char *format, ...)
 {
     char command[512], line[640];
@@ -99,13 +101,13 @@ void pipewire_rig_wait(const char *command)
 
 void pipewire_rig_force(const char *what, unsigned value)
 {
-    ck_assert_int_eq(pipewire_rig_run("pw-metadata -n settings 0 clock.force-%s %u", what, value),
-                     0);
+    ck_assert_int_eq(
+        pipewire_rig_run("timeout 20 pw-metadata -n settings 0 clock.force-%s %u", what, value), 0);
 }
 
 static bool has_default(const char *what, const char *node)
 {
-    return pipewire_rig_run("pw-metadata | grep -qF \"key:'default.audio.%s' "
+    return pipewire_rig_run("timeout 20 pw-metadata | grep -qF \"key:'default.audio.%s' "
                             "value:'{\\\"name\\\":\\\"%s\\\"}\"",
                             what, node) == 0;
 }
@@ -118,7 +120,7 @@ void pipewire_rig_default(const char *what, const char *node)
     int tries = 0;
     do {
         ck_assert_msg(tries++ < 10, "%s does not become the default %s", node, what);
-        ck_assert_int_eq(pipewire_rig_run("pw-metadata 0 default.configured.audio.%s "
+        ck_assert_int_eq(pipewire_rig_run("timeout 20 pw-metadata 0 default.configured.audio.%s "
                                           "'{\"name\":\"%s\"}' Spa:String:JSON",
                                           what, node),
                          0);
@@ -141,13 +143,13 @@ void pipewire_rig_pause_manager(bool pauses)
 void pipewire_rig_restart_manager(void)
 {
     signal_manager("TERM");
-    pipewire_rig_wait("! pw-metadata | grep -q default.audio");
-    pipewire_rig_wait("pw-metadata | grep -q default.audio.source");
+    pipewire_rig_wait("! timeout 20 pw-metadata | grep -q default.audio");
+    pipewire_rig_wait("timeout 20 pw-metadata | grep -q default.audio.source");
 }
 
 void pipewire_rig_plug(const char *name, int priority)
 {
-    ck_assert_int_eq(pipewire_rig_run("pw-cli create-node adapter '{ factory.name = "
+    ck_assert_int_eq(pipewire_rig_run("timeout 20 pw-cli create-node adapter '{ factory.name = "
                                       "support.null-audio-sink node.name = %s media.class = "
                                       "Audio/Sink object.linger = true audio.position = [ FL FR ] "
                                       "priority.session = %d priority.driver = 500 }'",
@@ -158,13 +160,13 @@ void pipewire_rig_plug(const char *name, int priority)
 void pipewire_rig_wait_link(const char *from, const char *to)
 {
     char command[256];
-    snprintf(command, sizeof command, "pw-link -l %s | grep -q -- '-> %s$'", from, to);
+    snprintf(command, sizeof command, "timeout 20 pw-link -l %s | grep -q -- '-> %s$'", from, to);
     pipewire_rig_wait(command);
 }
 
 bool pipewire_rig_is_linked(const char *from, const char *to)
 {
-    return pipewire_rig_run("pw-link -l %s | grep -q -- '-> %s$'", from, to) == 0;
+    return pipewire_rig_run("timeout 20 pw-link -l %s | grep -q -- '-> %s$'", from, to) == 0;
 }
 
 void pipewire_rig_start(void)
@@ -178,8 +180,8 @@ void pipewire_rig_start(void)
     make_folders();
     server_rig_start(&rig, (const char *const[]){"dbus-run-session", "--", "/bin/sh", "-c",
                                                  keeper_script, NULL});
-    pipewire_rig_wait("pw-metadata | grep -q 'default.audio.source.*mic' && "
-                      "pw-link -o | grep -q line:capture_FR");
+    pipewire_rig_wait("timeout 20 pw-metadata | grep -q 'default.audio.source.*mic' && "
+                      "timeout 20 pw-link -o | grep -q line:capture_FR");
 }
 
 void pipewire_rig_end(int number)
@@ -302,7 +304,8 @@ struct pipewire_wire *pipewire_wire_open(const struct block *feed, size_t record
     open_end(wire, &wire->out, "feed", PW_DIRECTION_OUTPUT, &feed_events);
     open_end(wire, &wire->in, "rec", PW_DIRECTION_INPUT, &record_events);
     pw_thread_loop_unlock(wire->loop);
-    pipewire_rig_wait("pw-link -o | grep -q feed:FR && pw-link -i | grep -q rec:FR");
+    pipewire_rig_wait(
+        "timeout 20 pw-link -o | grep -q feed:FR && timeout 20 pw-link -i | grep -q rec:FR");
     return wire;
 }
 

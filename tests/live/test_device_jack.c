@@ -186,7 +186,7 @@ START_TEST(a_stopped_server_holds_nothing_up)
     device_close(device);
     ck_assert_int_eq(device_open(&request, &device), STATUS_FAILED);
     jack_rig_signal(SIGCONT);
-    int64_t deadline = monotonic_ns() + INT64_C(20000000000);
+    int64_t deadline = monotonic_ns() + COMMAND_PATIENCE * INT64_C(1000000000);
     while (device_open(&request, &device) != STATUS_OK)
         ck_assert_msg(monotonic_ns() < deadline, "the server is not found again");
     device_close(device);

@@ -15,7 +15,7 @@ enum { RATE = LIVE_RIG_RATE, TRIES = 10 };
 /* A device of those positions: a sink, or a source. */
 static void plug(const char *name, const char *class, const char *positions)
 {
-    ck_assert_int_eq(pipewire_rig_run("pw-cli create-node adapter '{ factory.name = "
+    ck_assert_int_eq(pipewire_rig_run("timeout 20 pw-cli create-node adapter '{ factory.name = "
                                       "support.null-audio-sink node.name = %s node.description = "
                                       "%s media.class = %s object.linger = true audio.position = "
                                       "[ %s ] priority.session = 10 }'",
@@ -29,8 +29,8 @@ static void begin(void)
     pipewire_rig_start();
     plug("surround", "Audio/Sink", OF_ALSA);
     plug("mics", "Audio/Source/Virtual", OF_ALSA);
-    pipewire_rig_wait("pw-link -i | grep -q surround:playback_LFE");
-    pipewire_rig_wait("pw-link -o | grep -q mics:capture_LFE");
+    pipewire_rig_wait("timeout 20 pw-link -i | grep -q surround:playback_LFE");
+    pipewire_rig_wait("timeout 20 pw-link -o | grep -q mics:capture_LFE");
 }
 
 static void expect_links(const char *const (*links)[2], size_t count)
@@ -42,7 +42,7 @@ static void expect_links(const char *const (*links)[2], size_t count)
 static void expect_ports(const char *direction, const char *node, const char *expected)
 {
     struct command_result result = command_done(
-        "pw-link %s | sed -n 's/^%s:[a-z]*_//p' | sort | tr '\\n' ' '", direction, node);
+        "timeout 20 pw-link %s | sed -n 's/^%s:[a-z]*_//p' | sort | tr '\\n' ' '", direction, node);
     ck_assert_str_eq(result.out, expected);
 }
 
@@ -72,10 +72,11 @@ START_TEST(channels_are_in_the_order_of_files)
     };
     expect_links(links, sizeof links / sizeof *links);
     struct pipewire_wire *wire = pipewire_wire_open(&signal, 2 * signal.frames);
-    ck_assert_int_eq(pipewire_rig_run("pw-link feed:FL mics:input_FC && pw-link feed:FR "
-                                      "mics:input_FL && pw-link halo:output_FC rec:FL && "
-                                      "pw-link halo:output_FL rec:FR"),
-                     0);
+    ck_assert_int_eq(
+        pipewire_rig_run("timeout 20 pw-link feed:FL mics:input_FC && timeout 20 pw-link feed:FR "
+                         "mics:input_FL && timeout 20 pw-link halo:output_FC rec:FL && "
+                         "timeout 20 pw-link halo:output_FL rec:FR"),
+        0);
     bool is_right = false;
     pipewire_rig_force("quantum", PIPEWIRE_RIG_UNHURRIED);
     for (int i = 0; i < TRIES && !is_right; i++) {
@@ -109,7 +110,7 @@ START_TEST(a_sink_has_the_layout)
     pid_t process = live_rig_start("--sink Cinema --layout '5.1(side)' --output surround --record "
                                    "rec.wav --mask \"$FILTERS/identity.txt\",map=SL:1");
     expect_ports("-i", "halo.Cinema", "FC FL FR LFE SL SR ");
-    pipewire_rig_wait("pw-dump | grep -q '\"audio.position\": \"FL,FR,FC,LFE,SL,SR\"'");
+    pipewire_rig_wait("timeout 20 pw-dump | grep -q '\"audio.position\": \"FL,FR,FC,LFE,SL,SR\"'");
     static const char *const links[][2] = {
         {"halo:output_FL", "surround:playback_FL"},   {"halo:output_FC", "surround:playback_FC"},
         {"halo:output_LFE", "surround:playback_LFE"}, {"halo:output_SL", "surround:playback_RL"},
@@ -177,7 +178,7 @@ START_TEST(it_stays_with_a_server_that_returns)
     live_rig_wait("the device is lost; waiting for it to return");
     pipewire_rig_start();
     plug("surround", "Audio/Sink", OF_ALSA);
-    pipewire_rig_wait("pw-link -i | grep -q halo.Cinema:playback_TC");
+    pipewire_rig_wait("timeout 20 pw-link -i | grep -q halo.Cinema:playback_TC");
     expect_ports("-i", "halo.Cinema", "FL FR TC ");
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
