@@ -14,7 +14,7 @@
 #include <strings.h>
 
 struct clap_effect {
-    struct clap_plugin plugin; /* its plugin_data points to this struct */
+    struct clap_plugin plugin; /* plugin.plugin_data points to this struct */
     const struct effect_kind *kind;
     const struct clap_host *host;
     /* Extensions of the host; each may be NULL. */

@@ -6,7 +6,7 @@
 #include "gpu/live_kernels.h"
 
 enum {
-    PREFERRED_FRAMES = 1 << 16, /* at least so many frames, which are enough work for a GPU */
+    PREFERRED_FRAMES = 1 << 16, /* least frames that are enough work for a GPU */
     PREFERRED_TAPS = 8,         /* divides the mask: a block has at least so many frames */
     BLOCK_MULTIPLE = 64,        /* frames */
     PREFERRED_SHARE = 4,        /* divides the most: copies, reading and writing overlap */

@@ -35,7 +35,7 @@ struct gpu_live_mask {
 /* A block that is not sent yet, because the GPU was behind when it came. */
 struct owed {
     packet header; /* the block's header, without its number */
-    float *in;     /* its samples, channel after channel */
+    float *in;     /* samples, channel after channel */
 };
 
 /* A mask that takes part in the partitions before it is heard. A slow mask is heard only when
@@ -67,13 +67,13 @@ struct live_copies {
 struct gpu_live_graph {
     struct live_graph_state state;
     cudaGraphExec_t blocks[2];  /* [1]: for a block with a mask that is new to its slot */
-    struct live_header *header; /* in host memory; `samples` follow it */
+    struct live_header *header; /* header in host memory; `samples` follow the header */
     float *samples;             /* inputs of the block, channel after channel */
     size_t bytes;               /* bytes of header and samples */
     char *on_device; /* device memory that they are copied to; NULL: the device reads host memory */
     const float *out;      /* host address of state.out */
     const uint32_t *flags; /* host address of state.flags */
-    double *column;        /* on the device: a column of a mask being prepared */
+    double *column;        /* column of a mask being prepared; on the device */
     size_t copied;         /* bytes of this block that are being copied to the device */
     struct live_copies copies;
 };
@@ -101,7 +101,7 @@ struct gpu_live {
     double behind_since;   /* seconds; 0: the GPU is in time */
     unsigned generation;
     struct live_arming arming;
-    struct live_entries entries; /* which entries of state.masks are taken */
+    struct live_entries entries; /* the entries of state.masks that are taken */
     struct piece *spare;         /* list of pieces that no mask uses */
     struct fault fault;
     cudaError_t error;

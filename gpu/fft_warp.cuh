@@ -24,7 +24,7 @@ template <int N> struct split_of {
     static constexpr int THREADS = N / HELD;
     static constexpr int BUTTERFLIES = HELD / RADIX; /* butterflies of a thread in that stage */
     static constexpr int SHARED = RADIX * WARP_PITCH * (int)sizeof(float2);
-    static constexpr int BLOCKS = 16 * 32 / THREADS; /* with 128 registers a thread */
+    static constexpr int BLOCKS = 16 * 32 / THREADS; /* thread blocks; 128 registers a thread */
 };
 
 /* ---- factors ---- */

@@ -42,7 +42,7 @@ static cudaError_t constant_launch(const struct kernel_job *job, cudaStream_t st
 const struct kernel kernel_basic = {
     .name = "basic",
     .technique = "direct, mask in global memory",
-    .taps_most = KERNEL_TAPS_CONSTANT, /* with longer masks its two-level sum loses accuracy */
+    .taps_most = KERNEL_TAPS_CONSTANT, /* the two-level sum of longer masks is less accurate */
     .launch = basic_launch,
 };
 

@@ -30,14 +30,14 @@ extern "C" {
 #include <cuda_fp16.h>
 #include <stdlib.h>
 
-static constexpr size_t TENSOR_TAPS_MOST = 112; /* from 97 on, the transform is faster */
+static constexpr size_t TENSOR_TAPS_MOST = 112; /* the transform is faster from 97 on */
 static constexpr int STEPS_MOST = 9;            /* the most steps, of 16 frames each, of a window */
 static constexpr int TILE_FRAMES = 128;         /* outputs of one product of matrices */
 static constexpr int CHUNK_TILES = 4;           /* tiles of a chunk, which has one power of two */
 static constexpr int SIDE_BY_SIDE = 2; /* tiles that use a loaded fragment of the mask in turn */
 static constexpr int SUMMED_THERE = 2; /* products of matrices that a tensor core adds */
 static constexpr unsigned TENSOR_THREADS = 256; /* threads of a block, at most */
-static constexpr unsigned TENSOR_BLOCKS = 2;    /* such blocks on a multiprocessor */
+static constexpr unsigned TENSOR_BLOCKS = 2;    /* thread blocks on a multiprocessor */
 static constexpr float LOW_SCALE = 2048;        /* 2^11: the bits of a high part */
 static constexpr int FORM_HEAD = 4;             /* floats; the inverse scale, then padding */
 static constexpr int STEP_FLOATS = 2 * 32 * 4; /* floats of a step: high and low, 16 bytes a lane */

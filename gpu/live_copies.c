@@ -10,7 +10,7 @@
 enum {
     SHARED_BYTES = 1 << 20, /* of a block's inputs; fewer are not worth waking a thread */
     PIECE_BYTES = 1 << 17,
-    THREADS_MOST = 3, /* so many threads reach the memory's bandwidth */
+    THREADS_MOST = 3, /* number of threads that reaches the memory's bandwidth */
 };
 
 enum status live_copies_create(struct gpu_live *live)

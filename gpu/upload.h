@@ -7,7 +7,7 @@
 
 #include <cuda_runtime_api.h>
 
-enum { UPLOAD_HALVES = 2, UPLOAD_BYTES = 1 << 22 /* of a half */ };
+enum { UPLOAD_HALVES = 2, UPLOAD_BYTES = 1 << 22 /* bytes of a half */ };
 
 struct gpu_upload {
     char *pinned; /* both halves; NULL: not open */

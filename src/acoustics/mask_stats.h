@@ -31,7 +31,7 @@ struct mask_column_stats {
     double group_delay; /* average over frequencies by power, which is the centroid of the energy */
     enum mask_symmetry symmetry; /* between the first and last nonzero tap */
     double middle;               /* middle of a symmetric or antisymmetric column */
-    bool minimum_phase;          /* by Jensen's formula; a delay may precede */
+    bool minimum_phase;          /* minimum phase by Jensen's formula; a delay may precede it */
 
     double dc;            /* gain at 0 Hz, with its sign */
     double gain, gain_hz; /* largest gain, and its frequency */

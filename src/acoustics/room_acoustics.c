@@ -237,7 +237,7 @@ struct room_work {
     size_t count, onset;
     double rate;
     size_t lead;            /* samples before tap 0, into which filters move energy */
-    struct fft_double *fft; /* its samples have the taps from `lead` on */
+    struct fft_double *fft; /* transform whose samples are the taps from `lead` on */
     double complex *whole;  /* spectrum of the taps */
     double *power;          /* power of a band, from the onset on */
     double early[SPLITS][ROOM_BANDS], late[SPLITS][ROOM_BANDS];

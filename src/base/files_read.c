@@ -17,7 +17,7 @@
 
 struct file_read {
     char *path;   /* NULL: the struct is a key that finds any path of an inode */
-    bool is_file; /* when last added, it was a regular file with this inode */
+    bool is_file; /* the file was regular, with this inode, when it was last added */
     dev_t device;
     ino_t inode;
 };

@@ -118,7 +118,7 @@ char *json_line(json_t *object, size_t flags)
 {
     char *text = object && !atomic_load(&incomplete) ? json_dumps(object, flags) : NULL;
     json_decref(object);
-    if (atomic_load(&incomplete)) { /* then the text may be incomplete, too */
+    if (atomic_load(&incomplete)) { /* the text may be incomplete, too */
         release(text);
         return NULL;
     }

@@ -12,7 +12,7 @@
 enum {
     LINE_MOST = 1 << 19, /* bytes: a row of the widest two-dimensional mask */
     WORD_MOST = 63,
-    DECIMALS_SURE = 4, /* if so many digits follow a comma, it is a decimal comma */
+    DECIMALS_SURE = 4, /* a comma before so many digits is a decimal comma */
 };
 
 enum status text_lines_init(struct text_lines *lines, const char *file, FILE *stream)

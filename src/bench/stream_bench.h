@@ -44,7 +44,7 @@ struct stream_cell {
     size_t taps;
     size_t threads;
     size_t blocks;  /* blocks to time, at least 1 */
-    double seconds; /* after this time no further block begins */
+    double seconds; /* time after which no further block begins */
     double warm_up; /* seconds before timing, at the cell's pace */
 };
 

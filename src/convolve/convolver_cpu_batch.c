@@ -329,7 +329,7 @@ enum { GROUP_MOST = 8 }; /* chunks of an output that share one pass over a mask'
 
 static const size_t CACHE_FLOATS = 1 << 18; /* floats of masks' spectra per output that fit it */
 
-static const double NS_TAKEN = 0.4; /* to copy and measure a sample of the input */
+static const double NS_TAKEN = 0.4; /* time to copy and measure a sample of the input */
 
 /* The rows are in one piece of memory. */
 static void free_spectra(const struct cpu_batch_convolution *convolution)

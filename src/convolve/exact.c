@@ -33,7 +33,7 @@ struct exact {
     size_t partitions;     /* partitions of the longest mask */
     struct transform *fft; /* NULL: outputs are computed as sums */
     double *sum;           /* one output */
-    double *wide;          /* for sums: the inputs, taps - 1 + frames each */
+    double *wide;          /* inputs for direct sums, taps - 1 + frames each */
     double complex *bins;  /* spectra of all windows of each input */
 };
 

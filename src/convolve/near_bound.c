@@ -18,7 +18,7 @@ static const double NEAR = 0.25; /* part of the bound; up to it, single precisio
  * one tap times a sample has up to 11 rounding errors; with more taps the errors average. */
 static const double NEAR_DELTA = 0.35;
 
-static const double NS_A_TAP = 2; /* per tap, to measure it and its spectra */
+static const double NS_A_TAP = 2; /* time to measure a tap and its spectra */
 
 enum { SUMS = 8 }; /* sums at once, so that they vectorise */
 

@@ -269,7 +269,7 @@ static enum status make_sections(const struct design_spec *spec, struct design *
 
 /* ---- frequency responses from files, and their inverses ---- */
 
-enum { TAPS_MOST = 1 << 17 /* without taps= */ };
+enum { TAPS_MOST = 1 << 17 /* most taps if taps= is missing */ };
 
 /* dB; a larger mean level is absolute, not a correction */
 static const double ABSOLUTE_BEYOND = 30;

@@ -45,7 +45,7 @@ struct design_spec {
 struct design_kind {
     const char *name;
     const char *example; /* for messages and help, such as "lowpass:1000" */
-    const char *options; /* its own options besides rate, such as "taps, window"; "": none */
+    const char *options; /* options besides rate, such as "taps, window"; "": none */
     const char *help;
     bool names_file; /* the value names a file; a design rate of 0 is then set by `make` */
     enum status (*make)(const struct design_spec *spec, struct design *design);

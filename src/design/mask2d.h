@@ -5,8 +5,8 @@
  *
  *   y[r][c] = sum over i, j of x[r - i + floor(rows/2)][c - j + floor(columns/2)] m[i][j]
  *
- * So row 0 of the mask weighs the picture's row that is floor(rows/2) later, and likewise for
- * columns. The response to an impulse is the mask as it is written. Textbook kernels slide the mask
+ * So row 0 of the mask weighs a later row of the picture: by floor(rows/2) rows. Columns are weighed
+ * in the same way. The response to an impulse is the mask as it is written. Textbook kernels slide the mask
  * unflipped, which is this with the mask rotated by 180 degrees.
  *
  * Coefficients are linear. Immutable. Threads: created on one, then read by many.

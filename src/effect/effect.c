@@ -22,7 +22,7 @@
 enum { PRE_DELAY_MOST = 1 }; /* seconds */
 
 struct pre_delay {
-    struct block ring; /* its length is a power of two */
+    struct block ring; /* ring whose length is a power of two */
     size_t at;         /* where the next frame is written */
     size_t delay;      /* the present delay in frames */
     size_t next;       /* the delay after the crossfade; without one, the same as `delay` */
@@ -351,7 +351,7 @@ static bool exchange_post(struct effect *effect, const struct answer *answer,
 {
     bool replacing;
     while (!claim_answer(effect, &replacing))
-        sched_yield(); /* for as long as copying an answer takes */
+        sched_yield(); /* copying an answer does not take long */
     bool is_late = !answer->unasked && ((replacing && effect->answer.unasked) ||
                                         answer->number != atomic_load(&effect->number));
     *gone = is_late ? answer->processor : replacing ? effect->answer.processor : NULL;

@@ -40,7 +40,7 @@ struct eqapo_command {
     bool is_numbered; /* Equalizer APO allows a number after the command */
     bool ends_itself; /* text after the unit has no effect in Equalizer APO */
     enum status (*gather)(struct eqapo *reading, char *text); /* called while lines are gathered */
-    /* as `gather`, also in lines that If: leaves out */
+    /* like `gather`, but also for lines that If: leaves out */
     enum status (*branch)(struct eqapo *reading, char *text);
     /* called when the lines are run; may change the text */
     enum status (*run)(struct eqapo *reading, char *text);

@@ -505,7 +505,7 @@ static enum status fill(const struct mask_matrix *matrix, const size_t *column_o
     struct matrix_fill job = {matrix, cell_of, mask};
     workers_run(mask_workers(matrix->config->options->workers, mask), count, fill_column, &job);
     free(cell_of);
-    if (stop_requested()) /* then taps are missing */
+    if (stop_requested()) /* a signal ended the reading, so taps are missing */
         return STATUS_INTERRUPTED;
     mask->inputs = matrix->inputs;
     mask->outputs = matrix->outputs;

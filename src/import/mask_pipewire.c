@@ -447,7 +447,7 @@ static enum status settle_streams(struct pipewire_graph *graph, struct pipewire_
     size_t said = streams->capture, playback = streams->playback;
     bool fits = sound <= MATRIX_CHANNELS_MOST && (!graph->names_inputs || sound % inputs == 0);
     if (!said && !playback && fits)
-        said = sound; /* as for a stream that is connected */
+        said = sound; /* like a stream that is connected */
     if (said || playback)
         streams->instances = said ? said / inputs : playback / outputs;
     else if (inputs == 1 && outputs == 1)

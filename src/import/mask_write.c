@@ -200,7 +200,7 @@ enum status mask_without_paths(const struct mask *mask, struct mask **result, bo
  * and mixers for each output. */
 
 enum {
-    CHANNELS_MOST = 64, /* as in PipeWire */
+    CHANNELS_MOST = 64, /* PipeWire's limit */
     MIXER_INPUTS = 8,
     MORE_INPUTS = MIXER_INPUTS - 1, /* a later mixer's first input is the mixer before it */
 };

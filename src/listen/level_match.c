@@ -273,11 +273,17 @@ static double correlation(const struct mask *a, const struct mask *b, int64_t la
     return energy > 0 ? fabs(sum) / energy : 0;
 }
 
-static enum status find_delay(const struct mask *first, const struct mask *mask, int64_t *later)
+static enum status find_delay(const struct mask *first, const struct mask *mask, bool are_sounds,
+                              int64_t *later)
 {
     enum status status = mask_delay_between(first, mask, later);
     if (status != STATUS_OK || correlation(first, mask, *later) >= similar)
         return status;
+    if (are_sounds) {
+        note("%s differs too much from %s to be aligned with it", mask->name, first->name);
+        *later = 0;
+        return STATUS_OK;
+    }
     int64_t own = 0, firsts = 0;
     TRY(mask_delay(first, MASK_DELAY_AUTO, &firsts));
     TRY(mask_delay(mask, MASK_DELAY_AUTO, &own));
@@ -285,28 +291,15 @@ static enum status find_delay(const struct mask *first, const struct mask *mask,
     return STATUS_OK;
 }
 
-static enum status find_delay_of_sounds(const struct mask *first, const struct mask *sound,
-                                        int64_t *later)
-{
-    TRY(mask_delay_between(first, sound, later));
-    if (correlation(first, sound, *later) >= similar)
-        return STATUS_OK;
-    note("%s differs too much from %s to be aligned with it", sound->name, first->name);
-    *later = 0;
-    return STATUS_OK;
-}
-
 static enum status find_delays(const struct mask *const *masks, size_t count, bool are_sounds,
                                struct level_match *matches)
 {
-    enum status (*find)(const struct mask *first, const struct mask *mask, int64_t *later) =
-        are_sounds ? find_delay_of_sounds : find_delay;
     const struct mask *first = NULL;
     for (size_t i = 0; i < count; i++) {
         if (energy_of(masks[i]) <= 0)
             continue;
         if (first)
-            TRY(find(first, masks[i], &matches[i].later));
+            TRY(find_delay(first, masks[i], are_sounds, &matches[i].later));
         else
             first = masks[i];
     }

@@ -56,7 +56,7 @@ static enum status make_chain(void *context, size_t choice, const struct mask *m
     request.adapt = put_mask;
     request.adapt_context = (void *)mask;
     request.other_count = 0;
-    request.sound_count = request.sound_count > 0 ? 1 : 0; /* its mask is replaced, too */
+    request.sound_count = request.sound_count > 0 ? 1 : 0; /* put_mask replaces the only mask */
     request.outputs = mask->outputs;
     request.block = block;
     request.live = request.twice = request.dry = false;
@@ -89,7 +89,7 @@ static struct level_match_settings settings_of(const struct listen_match *matchi
 
 /* ---- several sounds ---- */
 
-static const double EXCERPT_SECONDS = 30; /* of each sound, to find the delays */
+static const double EXCERPT_SECONDS = 30; /* excerpt of each sound that finds the delays */
 
 static void tell_sound(const struct listen_match *matching, size_t i)
 {
@@ -240,13 +240,14 @@ enum status listen_match_mask(const struct listen_match *matching, size_t choice
 void listen_match_describe(const struct listen_match *matching, size_t choice, char *text,
                            size_t size)
 {
-    char label[] = "A", number[] = "mask 1";
+    char label[] = "A", number[12];
     const char *name = matching->chain->names[choice];
     /* letters of a ranking do not stand for fixed masks */
     bool ranking = matching->options->blind > 0;
     bool dry = choice == matching->chain->choice_count;
     label[0] = (char)('A' + choice);
-    number[5] = (char)('1' + choice);
+    snprintf(number, sizeof number, "%s %c", matching->options->sound_count > 0 ? "sound" : "mask",
+             (char)('1' + choice));
     level_match_describe(&matching->matches[choice],
                          dry       ? name
                          : ranking ? number

@@ -79,10 +79,20 @@ static void put_time(char *text, size_t size, uint64_t frame, uint32_t rate)
     snprintf(text, size, "%u:%04.1f", minutes, seconds - 60 * minutes);
 }
 
+static void put_loop(const struct listen_session *session, char *text, size_t size)
+{
+    char from[32], to[32];
+    uint64_t ends[2];
+    player_loop_ends(session->player, &ends[0], &ends[1]);
+    put_time(from, sizeof from, ends[0], session->stream.info.rate);
+    put_time(to, sizeof to, ends[1], session->stream.info.rate);
+    snprintf(text, size, "%s to %s", from, to);
+}
+
 /* Writes text such as "voice.wav 0:03.2/0:05.0". */
 static void put_place(const struct listen_session *session, char *text, size_t size)
 {
-    char at[32], to[32];
+    char at[80], to[32];
     const struct region *region = player_region(session->player);
     const char *slash = strrchr(region->name, '/');
     put_time(at, sizeof at, player_position(session->player), session->stream.info.rate);
@@ -94,9 +104,8 @@ static void put_place(const struct listen_session *session, char *text, size_t s
     player_loop_ends(session->player, &ends[0], &ends[1]);
     if (ends[0] == region->from && ends[1] == region->to)
         return;
-    put_time(at, sizeof at, ends[0], session->stream.info.rate);
-    put_time(to, sizeof to, ends[1], session->stream.info.rate);
-    snprintf(text + length, size - length, ", loop %s to %s", at, to);
+    put_loop(session, at, sizeof at);
+    snprintf(text + length, size - length, ", loop %s", at);
 }
 
 static const char *keys_of(const struct listen_session *session)
@@ -300,7 +309,7 @@ static enum status make_live(struct listen_session *session)
 /* Where a player was, in seconds. */
 struct listen_place {
     double at;
-    double from, to; /* its loop */
+    double from, to; /* ends of the loop */
 };
 
 /* Opens the sound at the new rate, in place of the player. */
@@ -504,16 +513,6 @@ static bool seek_by_key(struct listen_session *session, int key)
 }
 
 static const double LOOP_LEAST = 0.1; /* seconds */
-
-static void put_loop(const struct listen_session *session, char *text, size_t size)
-{
-    char from[32], to[32];
-    uint64_t ends[2];
-    player_loop_ends(session->player, &ends[0], &ends[1]);
-    put_time(from, sizeof from, ends[0], session->stream.info.rate);
-    put_time(to, sizeof to, ends[1], session->stream.info.rate);
-    snprintf(text, size, "%s to %s", from, to);
-}
 
 /* Handles the keys of the loop: [ and ] put its ends to the present place, | takes the whole
  * region. Returns false for other keys. */

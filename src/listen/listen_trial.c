@@ -63,7 +63,8 @@ static json_t *stages_json(const struct listen_session *session)
 {
     const struct stage_list *stages = &session->stream.chain.stages;
     json_t *array = json_array();
-    for (size_t i = 0; i < stages->count; i++)
+    /* the first stage only chooses among sounds, if there are several */
+    for (size_t i = session->options->sound_count > 0; i < stages->count; i++)
         json_array_append_new(array, json_pack("[s, o]", stages->stages[i].ops->option,
                                                json_text(stages->stages[i].text)));
     return array;

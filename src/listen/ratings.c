@@ -209,7 +209,7 @@ static double student_within(double t, size_t freedom)
 
 static double student_limit(size_t freedom)
 {
-    double low = 0, high = 16; /* with one degree of freedom the result is 12.7 */
+    double low = 0, high = 16; /* the result is at most 12.7, at one degree of freedom */
     for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
         if (student_within(middle, freedom) < confidence)

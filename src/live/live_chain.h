@@ -86,7 +86,7 @@ struct live_chain {
     struct stage_list stages;
     struct workers *workers;
     struct filter *filter;
-    struct channel_layout layout; /* of the chain's output */
+    struct channel_layout layout; /* layout of the chain's output */
     struct choices *choices;      /* NULL: no mask */
     size_t choice_count;
     const char *texts[LIVE_CHOICES_MOST];     /* spec of each choice's mask */

@@ -147,7 +147,7 @@ enum cell_kind { CELL_DB, CELL_TAPS, CELL_DELAY, CELL_PHASE, CELL_SYMMETRY, CELL
 static const struct summary_row {
     const char *name;
     enum cell_kind kind;
-    size_t offset; /* of the field in the struct */
+    size_t offset; /* offset of the field in the struct */
 } summary_rows[] = {
     ROW("taps to -60 dB", CELL_TAPS, taps[0]),
     ROW("taps to -90 dB", CELL_TAPS, taps[1]),

@@ -156,7 +156,7 @@ static enum status plugin_spec_take_preset(struct plugin_spec *spec, const struc
         spec->preset = strdup(preset ? preset->uri : text);
         return spec->preset ? STATUS_OK : fail_memory("a plugin");
     }
-    if (!info->loads_presets || !strchr(text, '/')) /* it may be a name */
+    if (!info->loads_presets || !strchr(text, '/')) /* the text may be a name */
         return refuse(info, text);
     spec->preset = uri_of_file(text);
     return spec->preset ? STATUS_OK : fail_errno(errno, "cannot read the preset %s", text);

@@ -1,7 +1,7 @@
 /* Compiled for each precision. */
 #include "signal/fft_odd.h"
 
-#define LANES 8 /* also the number of points in a last block */
+#define LANES 8 /* SIMD lanes; also the number of points in a last block */
 
 #include "base/realtime.h"
 #include "base/simd.h"

@@ -189,7 +189,7 @@ struct peak_piece {
 
 struct true_peak_channel {
     ebur128_state *state;
-    bool primed; /* it has received the last PEAK_BEFORE samples */
+    bool primed; /* the meter has received the last PEAK_BEFORE samples */
     struct peak_piece piece;
 };
 

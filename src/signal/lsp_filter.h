@@ -24,7 +24,7 @@ enum lsp_type {
     LSP_LOW_SHELF,
     LSP_NOTCH,
     LSP_RESONANCE,
-    LSP_ALLPASS, /* not in RLC, in which versions of the plugin differ */
+    LSP_ALLPASS, /* not for RLC, since versions of the plugin differ there */
 };
 
 struct lsp_filter {

@@ -36,7 +36,7 @@ struct meter {
     size_t channels;
     double rate;
     bool counts_flat_tops;
-    float plain;   /* in blocks with at most this peak there is nothing to count */
+    float plain;   /* peak up to which a block has nothing to count */
     size_t frames; /* frames of the last block, for which the factors are */
     double square_keep, hold_keep;
     struct channel_meter channel[];

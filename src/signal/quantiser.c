@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AUTO_BITS_MOST = 16 }; /* with DITHER_AUTO, up to so many bits are dithered */
+enum { AUTO_BITS_MOST = 16 }; /* most bits that DITHER_AUTO dithers */
 
 const char *const dither_names[] = {"none", "tpdf", "shaped", "auto", NULL};
 

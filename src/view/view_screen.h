@@ -11,7 +11,7 @@ enum { SCREEN_MESSAGES = 16, SCREEN_MESSAGE_MOST = 1024 };
 struct screen_message {
     char text[SCREEN_MESSAGE_MOST];
     char stamp[16];
-    double drawn; /* when it was first drawn, in monotonic seconds; 0: not yet */
+    double drawn; /* time of the first drawing, in monotonic seconds; 0: not drawn yet */
 };
 
 struct screen {

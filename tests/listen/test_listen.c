@@ -582,6 +582,7 @@ START_TEST(two_sounds_are_tested)
     command_refused(1, "the choices",
                     "\"$HALO\" listen low.wav --or noise.wav --abx 3 --resume log.json --device "
                     "null --quiet");
+    command_done("! grep -q delay:0 log.json"); /* no stage that the user did not give */
     command_done("cp noise.wav low.wav");
     command_refused(1, "cannot go on with log.json",
                     "\"$HALO\" listen noise.wav --or low.wav --abx 3 --resume log.json --device "

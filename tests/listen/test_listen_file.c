@@ -181,6 +181,41 @@ START_TEST(sounds_of_any_rate_width_and_length_are_compared)
 }
 END_TEST
 
+/* Delays are found in bass, beside an offset, in a single click, and through encoders. */
+START_TEST(any_sound_and_its_copy_are_aligned)
+{
+    static const char *const makes[] = {
+        "sox -n -r 48000 -c 1 -e float -b 32 a.wav synth 2 sine 35-60 vol 0.3",
+        "sox -n -r 48000 -c 1 -e float -b 32 a.wav synth 2 noise vol 0.1 dcshift 0.25",
+        "cp \"$WAV/click.wav\" a.wav",
+        "cp \"$WAV/voice.wav\" a.wav",
+    };
+    command_clean();
+    sound_text("one.txt", "1\n");
+    for (size_t i = 0; i < sizeof makes / sizeof *makes; i++) {
+        command_done("%s", makes[i]);
+        command_done("\"$HALO\" render a.wav b.wav -f --mask one.txt,delay=700,gain=-3");
+        struct command_result reported = command_done(
+            "\"$HALO\" listen a.wav --or b.wav --match none --to-file out.wav -f --json");
+        ck_assert_msg(fabs(figure(&reported, 1, "later") - 700) < 0.5, "%s: %s", makes[i],
+                      reported.out);
+    }
+    static const char *const encoders[] = {"libmp3lame -b:a 96k b.mp3", "libopus -b:a 64k b.opus",
+                                           "flac b.flac"};
+    for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++) {
+        command_done("cp \"$WAV/drums.wav\" a.wav && ffmpeg -v error -y -i a.wav -c:a %s",
+                     encoders[i]);
+        struct command_result reported =
+            command_done("\"$HALO\" listen a.wav --or %s --to-file out.wav -f --json",
+                         strrchr(encoders[i], ' ') + 1);
+        ck_assert_msg(fabs(figure(&reported, 1, "later")) < 50, "%s: %s", encoders[i],
+                      reported.out);
+        ck_assert_double_lt(fabs(figure(&reported, 1, "gain_db") - figure(&reported, 0, "gain_db")),
+                            1);
+    }
+}
+END_TEST
+
 START_TEST(unlike_sounds_are_not_aligned)
 {
     command_clean();
@@ -559,6 +594,7 @@ int main(void)
         a_softer_later_copy_is_indistinguishable,
         a_softer_later_sound_is_indistinguishable,
         sounds_of_any_rate_width_and_length_are_compared,
+        any_sound_and_its_copy_are_aligned,
         unlike_sounds_are_not_aligned,
         each_choice_has_its_own_mix,
         the_file_begins_with_the_sound,

@@ -88,7 +88,7 @@ struct device_host {
     char name[64];
     size_t devices; /* number of its devices */
     bool is_default;
-    bool one_clock; /* its devices share a clock: one stream can use any two */
+    bool one_clock; /* the devices share a clock, so one stream can use any two */
 };
 
 /* A device of the list. */
@@ -108,7 +108,7 @@ struct device_row {
     double high_out;       /* seconds: a latency suggested by the host API; 0: unknown */
     bool default_in;       /* the host API's default input */
     bool default_out;      /* the host API's default output */
-    bool default_loopback; /* its input is what is played to the default output */
+    bool default_loopback; /* the input is the sound that the default output plays */
 };
 
 /* The index of a row is its number in `halo devices`. Devices with `only_named` come last. */

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { STEADY_CALLS = 32 };   /* calls of one length after which the period is constant */
-enum { PRIORITY_LEAST = 10 }; /* with less, other threads would often preempt */
+enum { PRIORITY_LEAST = 10 }; /* at less priority, other threads would often preempt the step */
 
 /* Runs in the first call, in silence. Some systems give the thread too low a priority, or none. */
 static void raise_priority(struct device_stream *stream)

@@ -142,7 +142,7 @@ const char *osc_refusal(struct osc *osc);
  * invalid command; none or several run; no answer; a refusal. json: print what was sent. */
 MUST_CHECK enum status osc_send(int port, const char *name, const char *command, bool json);
 
-#else /* built without liblo: stubs */
+#else /* without liblo, these functions refuse or do nothing */
 
 MUST_CHECK static inline enum status osc_open(int port, struct osc **osc)
 {

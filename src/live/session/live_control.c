@@ -23,7 +23,7 @@ struct choice_loader {
     struct mask *mask;
     char reason[CHOICE_LOADER_REASON];
     atomic_bool is_read;
-    atomic_int users; /* its thread and its owner; the last one frees the loader */
+    atomic_int users; /* the loader's thread and its owner; the last user frees the loader */
 };
 
 static void release(struct choice_loader *loader)

@@ -27,7 +27,7 @@ struct preset_loader {
     _Atomic(enum loader_stage) stage;
     atomic_bool cancelled;
     atomic_bool is_done;
-    atomic_int users; /* its thread and its owner; the last one frees the loader */
+    atomic_int users; /* the loader's thread and its owner; the last user frees the loader */
 };
 
 void prepared_preset_free(struct prepared_preset *prepared)

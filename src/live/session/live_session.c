@@ -166,7 +166,7 @@ static enum status session_close(struct live_session *session)
     live_control_end_loads(session);
     osc_close(session->stream.osc);
     file_watch_close(session->watch);
-    if (!stopped) /* then the files stay as after a crash */
+    if (!stopped) /* if halo was stopped, the files stay as after a crash */
         return STATUS_FAILED;
     live_session_end_recordings(session);
     enum status status = session->stream.closed;

@@ -80,9 +80,7 @@ static enum status parse_latency(void *context, const struct option_row *row, co
 static const char *const latency_names[] = {"low", "high", NULL}; /* --latency also takes a time */
 
 const struct option_row play_options_or[] = {
-    OPT_PARSE("or", NULL, parse_or,
-              "before --mask: an alternative to the previous mask; in halo listen,\n"
-              "before all stages: SOUND --or SOUND"),
+    OPT_PARSE("or", NULL, parse_or, "before --mask: an alternative to the previous mask"),
     {0},
 };
 

@@ -30,7 +30,7 @@ struct replay {
     struct logged *events;           /* sorted by frame */
     size_t event_count;
     size_t event_room; /* capacity of `events` */
-    bool fails;        /* in the recording, a stage failed and was left out */
+    bool fails;        /* a stage failed and was left out in the recording */
     bool has_presets;
     const char *path;
 };
