@@ -498,7 +498,7 @@ static enum status run_jobs(struct batch *batch)
             run_entry(batch, &batch->list.entries[i]);
         if (count_left(batch) > 0 && goes_on(batch)) {
             if (!batch->waiting)
-                note("%zu job%s left to another run, which works at them", count_left(batch),
+                note("%zu job%s left to another run that works on them", count_left(batch),
                      plural_s(count_left(batch)));
             batch->waiting = true;
             usleep(DEFERRED_WAIT_US);

@@ -175,8 +175,8 @@ static void stage_plugin_report(const struct stage *stage)
         warning("%s: %llu invalid sample%s (NaN or infinite) silenced", id,
                 (unsigned long long)stats.bad, plural_s(stats.bad));
     if (plugin->spec.automation.count > 0 && !plugin_is_exact(plugin->info))
-        note("%s: its values changed every %zu frames, as it wants blocks of one length", id,
-             stats.block);
+        note("%s: its values changed every %zu frames, since the plugin needs blocks of one length",
+             id, stats.block);
     if (stats.missed > 0)
         warning("%s: %llu block%s late: the dry sound was heard", id,
                 (unsigned long long)stats.missed, plural_s(stats.missed));

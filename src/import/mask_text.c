@@ -295,10 +295,10 @@ static enum status check_paths(const struct text_table *table)
         return fail(CAUSE_DAMAGED,
                     "cannot read mask %s: it has paths but no inputs: N and outputs: N", file);
     if (!table->path_count && (table->inputs || table->outputs))
-        return fail(CAUSE_DAMAGED,
-                    "cannot read mask %s: it has inputs: or outputs:, which belong to paths, and "
-                    "no path:",
-                    file);
+        return fail(
+            CAUSE_DAMAGED,
+            "cannot read mask %s: it has inputs: or outputs: but no path:, to which they belong",
+            file);
     for (size_t p = 0; p < table->path_count; p++) {
         const struct mask_path *path = &table->paths[p];
         if (path->input >= table->inputs || path->output >= table->outputs ||

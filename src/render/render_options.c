@@ -215,7 +215,7 @@ static enum status check_arguments(const struct render_options *options)
     if (!options->out_dir && options->name)
         return fail(CAUSE_USAGE, "--name needs -O DIR");
     if (options->out_dir && options->output_given)
-        return fail(CAUSE_USAGE, "-O cannot be used with -o; --name says what outputs are called");
+        return fail(CAUSE_USAGE, "-O cannot be used with -o; --name sets the names of outputs");
     if (options->out_dir && (options->replay || options->save_chain))
         return fail(CAUSE_USAGE, "-O cannot be used with --replay or --save-chain");
     return STATUS_OK;

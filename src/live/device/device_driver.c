@@ -252,7 +252,8 @@ static enum status choose_index(const struct device_list *list, const char *requ
         return fail(CAUSE_USAGE, "there is no device %s; halo devices lists them", request);
     *row = &list->rows[index];
     if (channels_of(*row, direction) == 0)
-        return fail(CAUSE_USAGE, "device %s (%s) has no %s; halo devices lists what has", request,
+        return fail(CAUSE_USAGE,
+                    "device %s (%s) has no %s; halo devices lists the devices that have", request,
                     (*row)->name, direction_names[direction]);
     if (host != NO_HOST && (*row)->host != (size_t)host)
         return fail(CAUSE_USAGE, "device %s (%s) is of %s, not of %s", request, (*row)->name,

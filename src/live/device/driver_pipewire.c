@@ -367,10 +367,11 @@ static enum status refuse_loop(const struct device_target *target)
                     "--loopback records what is played to %s, so halo cannot play to it as well: "
                     "name another device with --output, or make a sink with --sink NAME",
                     sink);
-    return fail(CAUSE_USAGE,
-                "the input is the monitor of %s, which halo would play to: that is feedback; name "
-                "another --input or --output, or filter what programs play with --sink NAME",
-                sink);
+    return fail(
+        CAUSE_USAGE,
+        "the input is the monitor of %s, to which halo would play. That would be feedback; name "
+        "another --input or --output, or filter what programs play with --sink NAME",
+        sink);
 }
 
 static enum status judge(const struct device_target *target)

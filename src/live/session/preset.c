@@ -352,7 +352,7 @@ enum status preset_refuse(const char *name)
     const char *meant = suggest_text(&near);
     if (status == STATUS_OK)
         status = fail(CAUSE_USAGE, "there is no preset '%s'%s", name,
-                      *meant ? meant : "; halo preset list names those there are");
+                      *meant ? meant : "; halo preset list names the presets");
     suggest_free(&near);
     preset_names_free(&names);
     return status;

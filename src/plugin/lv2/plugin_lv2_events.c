@@ -508,7 +508,8 @@ static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
             continue;
         const LilvPort *port = lilv_plugin_get_port_by_index(plugin, i);
         if (!port) /* the file that describes the port cannot be read any more */
-            return fail(CAUSE_OTHER, "cannot read what describes %s; start halo again", info->id);
+            return fail(CAUSE_OTHER, "cannot read the description of %s; start halo again",
+                        info->id);
         TRY(add_port(events, plugin, port, messages));
     }
     events->control = find_control(events, plugin);

@@ -230,7 +230,7 @@ static enum status refuse_chain(const struct sound_source *sound)
     if (!sound->allow_truncated)
         return fail(CAUSE_UNSUPPORTED,
                     "cannot read all of %s: it is a chain of Ogg streams, of which only the first "
-                    "can be read; use --allow-truncated to render that one",
+                    "can be read; use --allow-truncated to render the first",
                     sound->source.name);
     warning("%s is a chain of Ogg streams, of which only the first is read", sound->source.name);
     return STATUS_OK;
