@@ -49,8 +49,8 @@ static enum status ask_slurm(size_t task, struct batch_shard *shard)
                     "say which shard this is by --shard K/N",
                     first, last);
     if (task < first || task > last || (task - first) % step != 0)
-        return fail(CAUSE_USAGE, "SLURM_ARRAY_TASK_ID is %zu, which is no task from %zu to %zu",
-                    task, first, last);
+        return fail(CAUSE_USAGE, "SLURM_ARRAY_TASK_ID is %zu, but the tasks are %zu to %zu", task,
+                    first, last);
     shard->number = (task - first) / step + 1;
     shard->count = count;
     return STATUS_OK;
@@ -59,8 +59,9 @@ static enum status ask_slurm(size_t task, struct batch_shard *shard)
 static enum status ask_kubernetes(size_t index, struct batch_shard *shard)
 {
     if (shard->count == 0)
-        return fail(CAUSE_USAGE, "JOB_COMPLETION_INDEX gives no number of shards; give it, which "
-                                 "is that of the completions, by --shard N");
+        return fail(
+            CAUSE_USAGE,
+            "JOB_COMPLETION_INDEX gives no number of shards; give --shard N, where N is the number of completions");
     if (index >= shard->count)
         return fail(CAUSE_USAGE, "JOB_COMPLETION_INDEX is %zu, but of --shard %zu it is 0 to %zu",
                     index, shard->count, shard->count - 1);
@@ -701,8 +702,8 @@ enum status batch_list_load(struct batch_options *options, const struct batch_sh
         status = check_report(&names, place, options->report);
     if (status == STATUS_OK && list->own > 0 &&
         (options->render.chain.stages.count > 0 || options->mask_list.count > 0))
-        note("%zu of %zu job%s %s stages of %s own, in place of those of the command line",
-             list->own, list->count, plural_s(list->count), list->own == 1 ? "has" : "have",
+        note("%zu of %zu job%s %s stages of %s own, not the stages of the command line", list->own,
+             list->count, plural_s(list->count), list->own == 1 ? "has" : "have",
              list->own == 1 ? "its" : "their");
     list->ids = names.ids;
     names.ids = (struct sum_set){0};

@@ -331,8 +331,7 @@ static enum status stage_mask_level(const struct stage *stage, const struct stag
     if (power->in == 0)
         note("the sound is silent: level= has nothing to scale");
     else if (out == 0)
-        return fail(CAUSE_OTHER, "mask %s: level=: what it makes of the sound is silent",
-                    mask->name);
+        return fail(CAUSE_OTHER, "mask %s: level=: the output of the mask is silent", mask->name);
     else
         *factor *= sqrt(power->in / out);
     return STATUS_OK;

@@ -272,7 +272,7 @@ static enum status apply_coeff(struct brutefir *brutefir, struct brutefir_filter
     if (filter->delay && filter->delay >= brutefir->blocks)
         return refuse(
             brutefir,
-            "a delay of %llu blocks, but filter_length has %llu, of which it must leave one",
+            "a delay of %llu blocks, but filter_length has %llu, and one block must be left",
             (unsigned long long)filter->delay, (unsigned long long)brutefir->blocks);
     if (!filter->coeff || strcmp(filter->coeff, "-1") == 0)
         return mask_matrix_gain(filter->response, 0, 1, delay);

@@ -55,10 +55,10 @@ static enum status plugin_spec_take_reads(struct plugin_spec *spec, const char *
 
 static enum status refuse_link(void *folder, const char *link, const char *target)
 {
-    return fail(CAUSE_NOT_PERMITTED,
-                "cannot use the state %s: %s in it is a link to %s, which nobody named; "
-                "@reads=%s lets the plugin read that",
-                (const char *)folder, link + strlen(folder) + 1, target, target);
+    return fail(
+        CAUSE_NOT_PERMITTED,
+        "cannot use the state %s: %s in it is a link to %s, which no option names; @reads=%s lets the plugin read it",
+        (const char *)folder, link + strlen(folder) + 1, target, target);
 }
 
 enum status plugin_spec_check_state(const struct plugin_spec *spec, char *const *named)

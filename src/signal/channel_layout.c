@@ -270,7 +270,7 @@ enum status channel_layout_find(const char *option, const char *of, const char *
     if (!layout.speakers)
         return fail(
             CAUSE_USAGE,
-            "%s: it is not known which of the %zu channel%s of %s is %.*s; use numbers from "
+            "%s: halo does not know which of the %zu channel%s of %s is %.*s; use numbers from "
             "1%s",
             option, channels, plural_s(channels), of, shown, name, advice);
     return fail(CAUSE_USAGE, "%s: %s has no channel %.*s: its layout is %s", option, of, shown,

@@ -612,7 +612,7 @@ START_TEST(masks_stand_among_the_other_stages)
     command_done("echo '{\"in\": \"in/s00.wav\", \"gain\": -1}' >own");
     command_expect(
         command_done("$HALO batch own -O E --masks rirs --noise in/s03.wav,channel=1,snr=3").err,
-        "1 of 1 job has stages of its own, in place of those of the command line");
+        "1 of 1 job has stages of its own, not the stages of the command line");
 }
 END_TEST
 

@@ -319,8 +319,8 @@ START_TEST(links_of_a_state_are_read_where_they_are_named)
     command_done("mv c.yml.state/1 stranger && sed -i s/secret/mask/ stranger/state.ttl");
     for (size_t i = 0; i < sizeof leads / sizeof *leads; i++) {
         command_done("rm -f stranger/*.wav && cp mask.wav stranger && %s", leads[i]);
-        command_refused(1, "which nobody named; @reads=", STRANGER, HALO_LV2_BUNDLE, "", "");
-        command_refused(1, "which nobody named; @reads=", STRANGER, HALO_LV2_BUNDLE, "",
+        command_refused(1, "which no option names; @reads=", STRANGER, HALO_LV2_BUNDLE, "", "");
+        command_refused(1, "which no option names; @reads=", STRANGER, HALO_LV2_BUNDLE, "",
                         "--no-isolate");
     }
     command_done("rm stranger/second && ln -sf ../secret.wav stranger/mask.wav");

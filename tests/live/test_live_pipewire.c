@@ -132,7 +132,7 @@ START_TEST(own_monitor_is_refused)
     command_refused(2, "the input is the monitor of Loud Speakers, which halo would play to",
                     "\"$HALO\" live --input 'Monitor of Loud' --seconds 1");
     command_refused(2, "the input is the monitor of Headphones", "\"$HALO\" live --device phones");
-    command_refused(2, "--loopback records what is played to Loud Speakers",
+    command_refused(2, "--loopback records the sound that is played to Loud Speakers",
                     "\"$HALO\" live --loopback --seconds 1");
     pipewire_rig_default("source", "speakers");
     pipewire_rig_wait("pw-metadata | grep -q 'audio.source.*speakers'");
@@ -424,7 +424,7 @@ START_TEST(a_chain_for_a_device_must_fit)
         int code;
         const char *expected, *rule;
     } cases[] = {
-        {2, "makes 2 channels, and what it begins with 1; all need as many", "x=chain:two.yml"},
+        {2, "makes 2 channels, and the first one 1; all need the same number", "x=chain:two.yml"},
         {1, "chain gone.yml, stage 1: cannot open mask nowhere.wav", "x=chain:gone.yml"},
         {1, "--for-device x=chain:none.yml: cannot open chain none.yml", "x=chain:none.yml"},
         {1, "--for-device x=chain:garbage.yml: cannot use chain", "x=chain:garbage.yml"},

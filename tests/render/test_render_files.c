@@ -1289,7 +1289,7 @@ START_TEST(channels_have_names)
     sound_free(&out);
     command_refused(2, "no channel TFL",
                     "\"$HALO\" render in.wav o.wav --layout 5.1 --channel TFL");
-    command_refused(2, "it is not known",
+    command_refused(2, "halo does not know which",
                     "\"$HALO\" render in.wav o.wav --layout none --channel FL");
     command_refused(2, "'left' is no channel", "\"$HALO\" render in.wav o.wav --channel left");
     command_refused(2, "separated by commas", "\"$HALO\" render in.wav o.wav --channel 1,");

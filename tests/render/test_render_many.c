@@ -218,7 +218,7 @@ START_TEST(folders_keep_their_folders)
     ck_assert_int_eq(result.code, 1);
     command_expect(result.err, "8 of 8 files failed");
     command_expect(command_run("$HALO render -O in/out in --gain -3").err,
-                   "halo batch, which resumes");
+                   "halo batch resumes: it renders");
     command_done(
         "$HALO batch in -O done --gain -3 -q && test $(find done -type f -name '*.[wW]*' | wc -l) = "
         "16 && cmp done/deep/er/x.wav right.wav && rm done/deep/y.WAV");

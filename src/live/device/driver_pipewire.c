@@ -363,10 +363,11 @@ static enum status refuse_loop(const struct device_target *target)
 {
     const char *sink = pipewire.links.refused;
     if (target->request->loopback)
-        return fail(CAUSE_USAGE,
-                    "--loopback records what is played to %s, so halo cannot play to it as well: "
-                    "name another device with --output, or make a sink with --sink NAME",
-                    sink);
+        return fail(
+            CAUSE_USAGE,
+            "--loopback records the sound that is played to %s, so halo cannot play to this device, too: "
+            "name another device with --output, or make a sink with --sink NAME",
+            sink);
     return fail(
         CAUSE_USAGE,
         "the input is the monitor of %s, to which halo would play. That would be feedback; name "

@@ -449,7 +449,7 @@ static enum status check_rule(const struct live_session *session, const char *te
     preset_destroy(preset);
     if (status == STATUS_OK && outputs > 0 && outputs != there)
         status = fail(CAUSE_USAGE,
-                      "it makes %zu channel%s, and what it begins with %zu; all need as many",
+                      "it makes %zu channel%s, and the first one %zu; all need the same number",
                       outputs, plural_s(outputs), there);
     return status;
 }

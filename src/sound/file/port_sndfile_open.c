@@ -240,10 +240,10 @@ static enum status refuse_sound(struct sound_source *sound)
     if (strstr(sound->io.open_problem, "not a regular file"))
         return fail(CAUSE_DAMAGED, "cannot read %s: it is damaged", sound->source.name);
     if (strstr(sound->io.open_problem, "internal error"))
-        return fail(CAUSE_UNSUPPORTED,
-                    "cannot read %s: libsndfile does not get past what is before its samples; take "
-                    "long texts out of it",
-                    sound->source.name);
+        return fail(
+            CAUSE_UNSUPPORTED,
+            "cannot read %s: libsndfile cannot skip the chunks before the samples; remove long texts from the file",
+            sound->source.name);
     char text[256];
     snprintf(text, sizeof text, "%s", sound->io.open_problem);
     text[strcspn(text, "\r\n")] = '\0';

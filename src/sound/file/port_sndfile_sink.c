@@ -438,7 +438,7 @@ static enum status sound_sink_commit(struct sink *sink)
                     sound->name);
     if (!opens)
         return fail(CAUSE_UNSUPPORTED,
-                    "cannot write %s: libsndfile does not open what was written; choose another "
+                    "cannot write %s: libsndfile cannot open the written file; choose another "
                     "--container, or try --metadata none",
                     sound->name);
     int fd = sound->fd;
