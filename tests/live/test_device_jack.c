@@ -408,7 +408,7 @@ START_TEST(own_output_is_reported)
     log_capture(text, sizeof text);
     ck_assert_int_eq(device_open(&request, &device), STATUS_FAILED);
     log_capture(NULL, 0);
-    ck_assert_msg(strstr(text, "the input sink is what sink plays") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "the input sink is the sound that sink plays") != NULL, "%s", text);
     jack_client_close(sink);
     jack_client_close(eye);
     jack_rig_end(SIGTERM);

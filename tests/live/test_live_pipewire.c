@@ -129,7 +129,7 @@ START_TEST(own_monitor_is_refused)
 {
     command_clean();
     pipewire_rig_start();
-    command_refused(2, "the input is the monitor of Loud Speakers, which halo would play to",
+    command_refused(2, "the input is the monitor of Loud Speakers, to which halo would play",
                     "\"$HALO\" live --input 'Monitor of Loud' --seconds 1");
     command_refused(2, "the input is the monitor of Headphones", "\"$HALO\" live --device phones");
     command_refused(2, "--loopback records the sound that is played to Loud Speakers",

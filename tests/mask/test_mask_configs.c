@@ -285,7 +285,7 @@ START_TEST(brutefir_lengths)
     }
     char text[1000];
     snprintf(text, sizeof text, network, 0, "", 4);
-    mask_refused("a", text, "line 5: a delay of 4 blocks, but filter_length has 4, of which");
+    mask_refused("a", text, "line 5: a delay of 4 blocks, but filter_length has 4, and one");
 }
 END_TEST
 

@@ -132,7 +132,7 @@ START_TEST(what_is_unclear_is_refused)
         mask_spec_refused(2, cases[i][1], cases[i][0], &source->format);
     sound_noise_file("plain.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 6, FRAMES);
     command_refused(2,
-                    "not known which of the 6 channels of the sound is FL; use numbers from 1, "
+                    "does not know which of the 6 channels of the sound is FL; use numbers from 1, "
                     "or --layout",
                     "\"$HALO\" render plain.wav no.wav --mask two.txt,map=FL:1");
     command_done("\"$HALO\" render plain.wav out.wav -q --mask two.txt,map=FL:1 --layout 5.1");
