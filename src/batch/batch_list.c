@@ -61,7 +61,8 @@ static enum status ask_kubernetes(size_t index, struct batch_shard *shard)
     if (shard->count == 0)
         return fail(
             CAUSE_USAGE,
-            "JOB_COMPLETION_INDEX gives no number of shards; give --shard N, where N is the number of completions");
+            "JOB_COMPLETION_INDEX gives no number of shards; give --shard N, where N is the "
+            "number of completions");
     if (index >= shard->count)
         return fail(CAUSE_USAGE, "JOB_COMPLETION_INDEX is %zu, but of --shard %zu it is 0 to %zu",
                     index, shard->count, shard->count - 1);

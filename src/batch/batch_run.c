@@ -119,9 +119,9 @@ static void batch_report_note_losses(const struct batch_report *report)
         warning("%zu of %zu output%s clipped; --gain or --normalize avoids it", report->clipped,
                 report->made, plural_s(report->made));
     if (report->open > 0)
-        note(
-            "%zu of %zu input%s read to the end, since the header leaves the length open, as is usual in pipes; --report FILE says which",
-            report->open, report->made, plural_s(report->made));
+        note("%zu of %zu input%s read to the end, since the header leaves the length open, as is "
+             "usual in pipes; --report FILE says which",
+             report->open, report->made, plural_s(report->made));
     if (report->lossy > 0)
         note("%zu of %zu output%s made without some of the metadata; --report FILE says which",
              report->lossy, report->made, plural_s(report->made));

@@ -58,9 +58,8 @@ static enum status apply(struct minidsp *file)
         return refuse(file, "a biquad ends here without its %s", names[file->values]);
     if (!(biquad_pole(&biquad) < 1) && biquad_pole(&other) < 1)
         return refuse(
-            file,
-            "its a1 and a2 have the signs of a transfer function; miniDSP uses the opposite signs: export them for miniDSP, or change "
-            "the signs");
+            file, "its a1 and a2 have the signs of a transfer function; miniDSP uses the opposite "
+                  "signs: export them for miniDSP, or change the signs");
     return mask_matrix_biquads(file->config->matrix, 0, &biquad, 1);
 }
 

@@ -501,7 +501,8 @@ static enum status fit(const struct live_chain *chain, struct mask *mask)
     if (mask->outputs > chain->masks[0]->outputs)
         return fail(
             CAUSE_UNSUPPORTED,
-            "mask %s does not fit: it makes %zu channel%s, and the masks at the start make at most %zu; restart with it",
+            "mask %s does not fit: it makes %zu channel%s, and the masks at the start make at "
+            "most %zu; restart with it",
             mask->name, mask->outputs, plural_s(mask->outputs), chain->masks[0]->outputs);
     TRY(widen(chain, mask, chain->masks[0]->outputs));
     if (has_mixes(chain))
@@ -509,7 +510,8 @@ static enum status fit(const struct live_chain *chain, struct mask *mask)
     if (mask->origin > chain->origin)
         return try_again(fail(
             CAUSE_UNSUPPORTED,
-            "mask %s does not fit: its time zero is at tap %zu, later than tap %zu of the masks at the start",
+            "mask %s does not fit: its time zero is at tap %zu, later than tap %zu of the masks "
+            "at the start",
             mask->name, mask->origin, chain->origin));
     enum status status = mask_pad(mask, chain->origin - mask->origin);
     if (status == STATUS_OK && mask->taps > chain->taps)

@@ -57,7 +57,8 @@ static enum status refuse_link(void *folder, const char *link, const char *targe
 {
     return fail(
         CAUSE_NOT_PERMITTED,
-        "cannot use the state %s: %s in it is a link to %s, which no option names; @reads=%s lets the plugin read it",
+        "cannot use the state %s: %s in it is a link to %s, which no option names; @reads=%s lets "
+        "the plugin read it",
         (const char *)folder, link + strlen(folder) + 1, target, target);
 }
 

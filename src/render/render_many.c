@@ -303,8 +303,8 @@ static enum status run_set(struct render_set *set)
     pthread_mutex_destroy(&set->print_lock);
     size_t failed = atomic_load(&set->failed);
     if (atomic_load(&set->existing) > 0)
-        note(
-            "outputs exist: --force replaces them; halo batch resumes: it renders what is missing or has changed");
+        note("outputs exist: --force replaces them; halo batch resumes: it renders what is missing "
+             "or has changed");
     if (status == STATUS_OK && failed)
         status =
             fail(CAUSE_OTHER, "%zu of %zu file%s failed", failed, set->count, plural_s(set->count));

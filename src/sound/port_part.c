@@ -169,11 +169,13 @@ static enum status refuse_end(const struct sound_span *span, uint64_t frames)
     if (span->is_open)
         return fail(
             CAUSE_OTHER,
-            "cannot begin at %.9g s of %s: it has %.9g s; correct --start, or the list that names it",
+            "cannot begin at %.9g s of %s: it has %.9g s; correct --start, or the list that names "
+            "it",
             (double)span->from / rate, span->source.name, (double)frames / rate);
     return fail(
         CAUSE_OTHER,
-        "cannot take %.9g s from %.9g s on of %s: it has %.9g s; correct --start and --duration or --end, or the list that names them",
+        "cannot take %.9g s from %.9g s on of %s: it has %.9g s; correct --start and --duration "
+        "or --end, or the list that names them",
         (double)span->frames / rate, (double)span->from / rate, span->source.name,
         (double)frames / rate);
 }

@@ -470,13 +470,11 @@ static enum status refuse_own_output(const struct device_target *target)
     for (size_t i = 0; sources && sources[i]; i++)
         is_own |= owns(sources[i], input->name) && is_monitor(sources[i]);
     jack_free(sources);
-    return is_own
-               ? fail(
-                     CAUSE_DEVICE,
-                     "the input %s is the sound that %s plays, which has halo's own output; choose another "
-                     "with --input",
-                     input->name, output->name)
-               : STATUS_OK;
+    return is_own ? fail(CAUSE_DEVICE,
+                         "the input %s is the sound that %s plays, which has halo's own output; "
+                         "choose another with --input",
+                         input->name, output->name)
+                  : STATUS_OK;
 }
 
 static enum status refuse_rate(const struct device_target *target)

@@ -365,7 +365,8 @@ static enum status refuse_loop(const struct device_target *target)
     if (target->request->loopback)
         return fail(
             CAUSE_USAGE,
-            "--loopback records the sound that is played to %s, so halo cannot play to this device, too: "
+            "--loopback records the sound that is played to %s, so halo cannot play to this "
+            "device, too: "
             "name another device with --output, or make a sink with --sink NAME",
             sink);
     return fail(

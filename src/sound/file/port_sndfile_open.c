@@ -64,10 +64,10 @@ static void show_size(struct sound_source *sound, struct sound_bytes *bytes,
 
 void source_note_open_length(const char *name)
 {
-    note(
-        "%s: its header leaves the length open, as those of pipes and beyond 4 GB do: read to the end "
-        "of the file",
-        name);
+    note("%s: its header leaves the length open, as those of pipes and beyond 4 GB do: read to the "
+         "end "
+         "of the file",
+         name);
 }
 
 static enum status refuse_long(const struct sound_source *sound)
@@ -242,7 +242,8 @@ static enum status refuse_sound(struct sound_source *sound)
     if (strstr(sound->io.open_problem, "internal error"))
         return fail(
             CAUSE_UNSUPPORTED,
-            "cannot read %s: libsndfile cannot skip the chunks before the samples; remove long texts from the file",
+            "cannot read %s: libsndfile cannot skip the chunks before the samples; remove long "
+            "texts from the file",
             sound->source.name);
     char text[256];
     snprintf(text, sizeof text, "%s", sound->io.open_problem);
