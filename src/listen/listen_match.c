@@ -242,19 +242,18 @@ void listen_match_describe(const struct listen_match *matching, size_t choice, c
 {
     char label[] = "A", number[12];
     const char *name = matching->chain->names[choice];
-    /* letters of a ranking do not stand for fixed masks */
-    bool ranking = matching->options->blind > 0;
+    bool hides = listen_options_hides(matching->options);
     bool dry = choice == matching->chain->choice_count;
     label[0] = (char)('A' + choice);
     snprintf(number, sizeof number, "%s %c", matching->options->sound_count > 0 ? "sound" : "mask",
              (char)('1' + choice));
     level_match_describe(&matching->matches[choice],
-                         dry       ? name
-                         : ranking ? number
-                                   : label,
+                         dry     ? name
+                         : hides ? number
+                                 : label,
                          matching->rate, matching->options->align, text, size);
     size_t length = strlen(text);
-    if (!ranking && !dry)
+    if (!hides && !dry)
         snprintf(text + length, size - length, " (%s)", name);
 }
 

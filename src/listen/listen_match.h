@@ -50,8 +50,8 @@ MUST_CHECK enum status listen_match_measure(struct listen_match *matching,
 MUST_CHECK enum status listen_match_mask(const struct listen_match *matching, size_t choice,
                                          struct mask **mask);
 
-/* Writes "B: -3.2 dB, 12.4 ms later, aligned (hall.wav)" or "dry: ...". In a blind ranking names
- * are left out. */
+/* Writes "B: -3.2 dB, 12.4 ms later, aligned (hall.wav)" or "dry: ...". If letters do not
+ * stand for fixed choices, names are left out. */
 void listen_match_describe(const struct listen_match *matching, size_t choice, char *text,
                            size_t size);
 

@@ -1,5 +1,6 @@
 #include "base/stop.h"
 #include "listen/listen_session.h"
+#include "listen/preference.h"
 #include "live/session/live_log.h"
 #include "signal/binomial.h"
 #include "sound/file/sound_format.h"
@@ -36,6 +37,8 @@ static const struct option_row test_rows[] = {
                 "ABX test of N trials with two masks: is X A or B?"),
     OPT_INTEGER("blind", "N", struct listen_options, blind, 1, BINOMIAL_TRIALS_MOST,
                 "N blind trials: rate up to 9 shuffled masks from 1 to 5"),
+    OPT_INTEGER("prefer", "N", struct listen_options, prefer, 1, BINOMIAL_TRIALS_MOST,
+                "N blind trials of each pair of masks: which is better?"),
     OPT_FLAG("feedback", struct listen_options, feedback,
              "report after each trial whether it was right"),
     OPT_FILE("log", "FILE", struct listen_options, log, "write a log of the test as JSON"),
@@ -71,6 +74,13 @@ size_t listen_options_choices(const struct listen_options *options)
     return options->sound_count > 0             ? options->sound_count
            : options->play.choosing == SIZE_MAX ? 0
                                                 : options->play.other_count + 1;
+}
+
+size_t listen_options_trials(const struct listen_options *options)
+{
+    return options->abx     ? options->abx
+           : options->blind ? options->blind
+                            : options->prefer * preference_pairs(listen_options_choices(options));
 }
 
 enum status listen_options_open_region(const struct listen_options *options, uint32_t rate,
@@ -141,8 +151,8 @@ static enum status check_test(const struct listen_options *options)
     if (choices > LISTEN_CHOICES_MOST)
         return fail(CAUSE_USAGE, "at most %d %s can be compared, not %zu", LISTEN_CHOICES_MOST,
                     what, choices);
-    if (options->abx && options->blind)
-        return fail(CAUSE_USAGE, "use either --abx or --blind, not both");
+    if ((options->abx > 0) + (options->blind > 0) + (options->prefer > 0) > 1)
+        return fail(CAUSE_USAGE, "use one of --abx, --blind and --prefer");
     if (options->abx && choices != 2)
         return fail(CAUSE_USAGE,
                     "--abx compares two masks (--mask A --or --mask B) or two sounds, not %zu",
@@ -151,6 +161,13 @@ static enum status check_test(const struct listen_options *options)
         return fail(CAUSE_USAGE,
                     "--blind compares 2 to %d masks (--mask A --or --mask B) or sounds, not %zu",
                     LISTEN_CHOICES_MOST, choices);
+    if (options->prefer && choices < 2)
+        return fail(CAUSE_USAGE,
+                    "--prefer compares 2 to %d masks (--mask A --or --mask B) or sounds, not %zu",
+                    LISTEN_CHOICES_MOST, choices);
+    if (options->prefer && listen_options_trials(options) > BINOMIAL_TRIALS_MOST)
+        return fail(CAUSE_USAGE, "--prefer %zu takes %zu trials, more than the %d of a test",
+                    options->prefer, listen_options_trials(options), BINOMIAL_TRIALS_MOST);
     if (test && options->sound && strcmp(options->sound, "-") == 0)
         return fail(CAUSE_USAGE,
                     "a test reads answers from standard input: the sound must be a file");
@@ -160,8 +177,8 @@ static enum status check_test(const struct listen_options *options)
     if (options->feedback && !options->abx)
         return fail(CAUSE_USAGE, "--feedback needs --abx");
     if ((options->log || options->resume || options->listener) && !test)
-        return fail(CAUSE_USAGE, "--log, --resume and --listener need --abx or --blind, and the "
-                                 "sound and masks of the test");
+        return fail(CAUSE_USAGE, "--log, --resume and --listener need --abx, --blind or --prefer, "
+                                 "and the sound and masks of the test");
     if (options->log && options->resume)
         return fail(CAUSE_USAGE, "use either --log or --resume, which goes on with that log");
     if (options->to_file && (test || options->live_input))
@@ -225,6 +242,7 @@ const struct command command_listen = {
              "options most used:\n"
              "      --abx N                a test of N trials: is X A or B?\n"
              "      --blind N              N trials: rate shuffled masks from 1 to 5\n"
+             "      --prefer N             N trials of each pair: which is better?\n"
              "      --log FILE             where a test is written\n"
              "      --resume LOG           go on with a test that was cut off\n"
              "      --from, --to TIME      the part to play\n"
@@ -236,6 +254,7 @@ const struct command command_listen = {
              "      r restart at switches, < > gain, m mute, p plot, q quit\n"
              "      --abx: a b x play, 1 X is A, 2 X is B, Enter ends the trial\n"
              "      --blind: a b c... play, 1-5 rate, Enter ends the trial\n"
+             "      --prefer: a b play, 1 A is better, 2 B is better, 0 neither, Enter\n"
              "\n"
              "examples:\n"
              "  halo listen voice.wav --mask room.wav --or --mask hall.wav\n"
@@ -257,8 +276,8 @@ const struct command command_listen = {
         "m mutes, p plots the masks, c and C select a plugin's control, + and - change it, b\n"
         "bypasses the plugin, q leaves.\n"
         "With --abx: a b x play, 1 says that X is A, 2 that X is B. With --blind: a b c... play,\n"
-        "1-5 rate the one playing. Enter ends the trial; until then all can be changed. q ends a\n"
-        "test early.",
+        "1-5 rate the one playing. With --prefer: a b play, 1 and 2 say which is better, 0 that\n"
+        "neither is. Enter ends the trial; until then all can be changed. q ends a test early.",
     .arguments = OPTION_ARGUMENTS(
         OPT_ARGUMENTS("SOUND", struct listen_options, arguments, 0, .is_file = true)),
     .groups = groups,

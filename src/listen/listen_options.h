@@ -21,6 +21,7 @@ struct listen_options {
     const char *script;  /* switches of the file; NULL: none */
     size_t abx;          /* number of trials; 0: no ABX test */
     size_t blind;        /* number of trials; 0: no blind ranking */
+    size_t prefer;       /* number of trials of each pair; 0: no preference test */
     bool feedback;
     const char *log;      /* path of the test's log; NULL: none */
     const char *resume;   /* path of the log of a test to go on with; NULL: none */
@@ -40,8 +41,17 @@ MUST_CHECK enum status listen_options_open_region(const struct listen_options *o
 
 static inline bool listen_options_test(const struct listen_options *options)
 {
-    return options->abx > 0 || options->blind > 0;
+    return options->abx > 0 || options->blind > 0 || options->prefer > 0;
 }
+
+/* Whether letters do not stand for fixed choices: nothing may show names or plots beside them. */
+static inline bool listen_options_hides(const struct listen_options *options)
+{
+    return options->blind > 0 || options->prefer > 0;
+}
+
+/* Number of trials of the test. */
+size_t listen_options_trials(const struct listen_options *options);
 
 /* Listens to a file instead of a device. Writes one pass of the region, or the requested seconds,
  * with the script's switches at their exact frames. Errors: those of sound, masks and file. */

@@ -115,6 +115,9 @@ static const char *keys_of(const struct listen_session *session)
     if (session->options->abx)
         return "a b x listen  1 X is A  2 X is B  Enter next  q stop  arrows seek  [ ] loop  < > gain  "
                "m mute  p picture";
+    if (session->options->prefer)
+        return "a b listen  1 A is better  2 B is better  0 neither  Enter next  q stop  arrows seek  "
+               "[ ] loop  < > gain  m mute";
     if (session->options->blind)
         return session->trial.keys;
     return session->stream.keys;
@@ -575,10 +578,9 @@ static void handle_key(struct stream_session *stream, int key)
                                                      : "the sound goes on at switches");
         return;
     }
-    /* letters of a ranking do not stand for fixed masks */
-    if (key == 'p' && (session->options->blind > 0 || session->options->sound_count > 0))
+    if (key == 'p' && (listen_options_hides(session->options) || session->options->sound_count > 0))
         view_message(stream->view, "no plot %s",
-                     session->options->blind > 0 ? "in a blind ranking" : "of sounds");
+                     listen_options_hides(session->options) ? "in this test" : "of sounds");
     else if (key == 'p')
         show_picture(session, !session->picture);
     if (stream->blind || key < '1' || key > '9')

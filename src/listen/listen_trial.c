@@ -113,22 +113,41 @@ static json_t *session_json(const struct listen_session *session)
 
 /* ---- a test that is continued ---- */
 
+/* The option of each kind of test. */
+static const struct test_option {
+    const char *kind, *name;
+    size_t offset;
+    bool in_pairs; /* its value counts trials of each pair of masks */
+} test_options[] = {
+    {"abx", "abx", offsetof(struct listen_options, abx), false},
+    {"ranking", "blind", offsetof(struct listen_options, blind), false},
+    {"preference", "prefer", offsetof(struct listen_options, prefer), true},
+};
+
+static size_t option_value(const struct test_option *option, const struct listen_options *options)
+{
+    return *(const size_t *)((const char *)options + option->offset);
+}
+
 /* Takes over the test and the log of --resume. */
 static enum status take(struct listen_session *session, struct trial_replay *replay)
 {
     const struct listen_options *options = session->options;
     const char *path = options->resume;
-    size_t trials = options->abx ? options->abx : options->blind;
+    const char *kind = replay->trial->kind->name;
     if (replay->fault[0])
         return fail(CAUSE_DAMAGED, "cannot go on with %s: it was changed: %s", path, replay->fault);
     if (replay->finished)
         return fail(CAUSE_OTHER, "cannot go on with %s: its test is over", path);
-    bool abx = json_object_get(replay->root, "feedback") != NULL;
     bool feedback = json_is_true(json_object_get(replay->root, "feedback"));
-    if (abx != (options->abx > 0) || replay->trial->planned != trials ||
-        feedback != options->feedback)
-        return fail(CAUSE_USAGE, "cannot go on with %s: it is of --%s %zu%s", path,
-                    abx ? "abx" : "blind", replay->trial->planned, feedback ? " --feedback" : "");
+    size_t masks = (size_t)json_integer_value(json_object_get(replay->root, "masks"));
+    const struct test_option *option = test_options;
+    while (strcmp(option->kind, kind) != 0)
+        option++;
+    size_t times = replay->trial->planned / (option->in_pairs ? preference_pairs(masks) : 1);
+    if (option_value(option, options) != times || feedback != options->feedback)
+        return fail(CAUSE_USAGE, "cannot go on with %s: it is of --%s %zu%s", path, option->name,
+                    times, feedback ? " --feedback" : "");
     session->trial.test = replay->trial;
     session->trial.log = replay->log;
     session->trial.resumed = replay->root;
@@ -305,6 +324,16 @@ size_t listen_trial_choice(const struct listen_session *session)
 
 /* ---- opening and closing ---- */
 
+static enum status create_test(const struct listen_options *options, struct trial_log *log,
+                               struct trial **test)
+{
+    const size_t choices = listen_options_choices(options), trials = listen_options_trials(options);
+    if (options->abx)
+        return trial_abx_create(trials, options->feedback, NULL, log, test);
+    return (options->prefer ? trial_preference_create : trial_ranking_create)(choices, trials, NULL,
+                                                                              log, test);
+}
+
 enum status listen_trial_open(struct listen_session *session)
 {
     const struct listen_options *options = session->options;
@@ -315,10 +344,7 @@ enum status listen_trial_open(struct listen_session *session)
         TRY(listen_trial_resume(session));
     } else {
         TRY(trial_log_create(&trial->log));
-        TRY(options->abx
-                ? trial_abx_create(options->abx, options->feedback, NULL, trial->log, &trial->test)
-                : trial_ranking_create(listen_options_choices(options), options->blind, NULL,
-                                       trial->log, &trial->test));
+        TRY(create_test(options, trial->log, &trial->test));
     }
     snprintf(
         trial->keys, sizeof trial->keys,
@@ -394,7 +420,7 @@ static void confirm(struct listen_session *session)
         listen_trial_log_end(session);
     if (!trial_confirm(test, now(session), NULL)) {
         view_message(session->stream.view, "%s",
-                     session->options->abx ? "no answer yet" : "not all are rated yet");
+                     session->options->blind ? "not all are rated yet" : "no answer yet");
         return;
     }
     if (trial_log_failed(session->trial.log)) { /* the error is printed at the end */
@@ -415,7 +441,8 @@ static void confirm(struct listen_session *session)
 static const char *unheard(const struct trial *test)
 {
     static const char *const names[] = {"A, B, X", "B, X", "A, X", "X", "A, B", "B", "A", ""};
-    return names[test->heard];
+    const unsigned others = test->sound_count == 2 ? 1U << ABX_X : 0; /* there is no X */
+    return names[test->heard | others];
 }
 
 static void answer(struct listen_session *session, enum abx_sound said)
@@ -434,6 +461,20 @@ static bool abx_key(struct listen_session *session, int key)
     else if (key == '1' || key == '2')
         answer(session, key == '1' ? ABX_A : ABX_B);
     return found || key == '1' || key == '2';
+}
+
+static bool preference_key(struct listen_session *session, int key)
+{
+    static const char listening[] = "abAB", judging[] = "120";
+    const struct trial *test = session->trial.test;
+    const char *found = key > 0 && key < 128 ? strchr(listening, key) : NULL;
+    const char *judged = key > 0 && key < 128 ? strchr(judging, key) : NULL;
+    if (found)
+        select_sound(session, (size_t)(found - listening) % 2);
+    else if (judged &&
+             !trial_prefer(session->trial.test, (enum preference)(judged - judging), now(session)))
+        view_message(session->stream.view, "not heard yet: %s", unheard(test));
+    return found || judged;
 }
 
 static bool ranking_key(struct listen_session *session, int key)
@@ -469,7 +510,9 @@ bool listen_trial_key(struct listen_session *session, int key)
     if (key == '\n')
         confirm(session);
     else
-        return session->options->abx ? abx_key(session, key) : ranking_key(session, key);
+        return session->options->abx      ? abx_key(session, key)
+               : session->options->prefer ? preference_key(session, key)
+                                          : ranking_key(session, key);
     return true;
 }
 
@@ -542,6 +585,25 @@ static size_t abx_lines(struct listen_session *session)
     return 4;
 }
 
+static size_t preference_lines(struct listen_session *session)
+{
+    static const char *const said[] = {"A is better; Enter", "B is better; Enter",
+                                       "neither; Enter"};
+    struct listen_trial *trial = &session->trial;
+    const char *missing = unheard(trial->test);
+    enum preference preferred = trial_preferred(trial->test);
+    char question[64] = "A or B?";
+    if (preferred != PREFERENCE_OPEN)
+        snprintf(question, sizeof question, "%s", said[preferred]);
+    else if (*missing)
+        snprintf(question, sizeof question, "hear %s", missing);
+    snprintf(trial->lines[0], sizeof *trial->lines, "trial %zu of %zu: %s",
+             trial->test->answered + 1, trial->test->planned, question);
+    snprintf(trial->lines[1], sizeof *trial->lines, "%cA  %cB", mark_of(trial, PREFERENCE_A),
+             mark_of(trial, PREFERENCE_B));
+    return 2;
+}
+
 /* Lines such as ">A:4  B:-", where B is not rated yet. */
 static size_t ranking_lines(struct listen_session *session)
 {
@@ -583,7 +645,9 @@ size_t listen_trial_lines(struct listen_session *session, const char **lines, si
     struct listen_trial *trial = &session->trial;
     if (!listen_trial_runs(session))
         return 0;
-    size_t count = session->options->abx ? abx_lines(session) : ranking_lines(session);
+    size_t count = session->options->abx      ? abx_lines(session)
+                   : session->options->prefer ? preference_lines(session)
+                                              : ranking_lines(session);
     if (trial->begins)
         snprintf(trial->lines[0], sizeof *trial->lines, "measuring the input");
     if (trial->stopping)

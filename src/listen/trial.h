@@ -1,4 +1,4 @@
-/* A blind test: ABX, or a ranking; its log, and how a log is checked.
+/* A blind test: ABX, a ranking or a preference test; its log, and how a log is checked.
  *
  * All draws follow from a secret seed, which comes from the system's random source before the first
  * sound. Until the test is over only trial_choice reveals draws. Only the code that switches the
@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "listen/digest.h"
+#include "listen/preference.h"
 #include "listen/ratings.h"
 #include "signal/binomial.h"
 
@@ -27,8 +28,8 @@
  *
  *   the first record: test, trials, ..., choices, settings, ..., commitment, sealed_seed
  *   events      one a line: time, trial (from 1), event and its details: listen (the first sound of
- *               a trial, or the same sound again), switch (another sound), answer, rate, confirm,
- *               level, resume, outages (before the end: late and lost blocks and missed frames of
+ *               a trial, or the same sound again), switch (another sound), answer, rate, prefer,
+ *               confirm, level, resume, outages (before the end: late and lost blocks and missed frames of
  *               each trial, and late switches, whose pause was longer by `seconds`)
  *   end         time, answered, stopped_early, key (draws and seed), result
  *
@@ -106,7 +107,7 @@ struct trial_key {
 
 struct trial;
 
-/* A kind of test: ABX or ranking. */
+/* A kind of test: ABX, ranking or preference. */
 struct trial_kind {
     const char *name;          /* name in the log, such as "abx" */
     const char *draws;         /* explains the key's draws to a person */
@@ -131,6 +132,7 @@ struct trial {
     struct trial_log *log;
     struct trial_key key;
     size_t planned;
+    size_t sound_count; /* number of sounds that a listener can select */
     /* confirmed trials; if fewer than planned at the end, the test was stopped early */
     size_t answered;
     bool over;
@@ -228,6 +230,35 @@ bool trial_ranking_rate(struct trial *trial, size_t letter, unsigned rating, dou
 
 /* The rating of a letter in the current trial; 0: none yet. */
 unsigned trial_ranking_rating(struct trial *trial, size_t letter);
+
+/* ---- trial.c: preference ---- */
+
+/* Which of two masks does the listener prefer?
+ *
+ * Each trial plays two masks as A and B. The listener hears both and prefers one or none. Each pair
+ * of masks occurs in every round once, in a drawn order of pairs. In the next round its masks
+ * change places, so that no mask profits from its place. The first places are drawn.
+ * The sounds are PREFERENCE_A and PREFERENCE_B.
+ */
+enum preference {
+    PREFERENCE_A,
+    PREFERENCE_B,
+    PREFERENCE_NONE,
+    PREFERENCE_OPEN /* no answer yet */
+};
+
+/* Creates a test with 2 to PREFERENCE_CHOICES_MOST masks and `trials` trials: at least 1, and a
+ * multiple of the number of pairs. `seed` NULL: draws a new one. Errors: memory, no random
+ * source. */
+MUST_CHECK enum status trial_preference_create(size_t masks, size_t trials, const char *seed,
+                                               struct trial_log *log, struct trial **trial);
+
+/* Sets the preference. Returns false, without effect, if A and B were not both heard in this trial,
+ * there is no such preference, or the test is over. */
+bool trial_prefer(struct trial *trial, enum preference preferred, double seconds);
+
+/* The preference of the current trial. */
+enum preference trial_preferred(const struct trial *trial);
 
 /* ---- trial_replay.c ---- */
 

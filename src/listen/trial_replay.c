@@ -49,16 +49,19 @@ static enum status make_trial(struct trial_replay *replay, const char *path)
     json_int_t masks = json_integer_value(json_object_get(root, "masks"));
     bool feedback = json_is_true(json_object_get(root, "feedback"));
     char seed[DIGEST_TEXT];
-    bool abx = strcmp(test, "abx") == 0, ranking = strcmp(test, "ranking") == 0;
-    if ((!abx && !ranking) || trials < 1 || trials > BINOMIAL_TRIALS_MOST ||
+    bool abx = strcmp(test, "abx") == 0, ranking = strcmp(test, "ranking") == 0,
+         preference = strcmp(test, "preference") == 0;
+    if ((!abx && !ranking && !preference) || trials < 1 || trials > BINOMIAL_TRIALS_MOST ||
         !json_is_array(json_object_get(root, "events")) ||
-        (ranking && (masks < 2 || masks > RANKING_MASKS_MOST)) ||
+        (!abx && (masks < 2 || masks > RANKING_MASKS_MOST)) ||
+        (preference && (size_t)trials % preference_pairs((size_t)masks) > 0) ||
         trial_unseal(root, seed) != STATUS_OK)
         return fail(CAUSE_DAMAGED, "cannot check %s: it is no log of halo listen", path);
     TRY(trial_log_create(&replay->log));
-    return abx ? trial_abx_create((size_t)trials, feedback, seed, replay->log, &replay->trial)
-               : trial_ranking_create((size_t)masks, (size_t)trials, seed, replay->log,
-                                      &replay->trial);
+    if (abx)
+        return trial_abx_create((size_t)trials, feedback, seed, replay->log, &replay->trial);
+    return (preference ? trial_preference_create : trial_ranking_create)(
+        (size_t)masks, (size_t)trials, seed, replay->log, &replay->trial);
 }
 
 static enum status replay_start(struct trial_replay *replay)
@@ -80,9 +83,7 @@ static enum status replay_start(struct trial_replay *replay)
 static bool find_sound(const struct trial_replay *replay, const json_t *event, size_t *sound)
 {
     const char *name = text_in(event, "sound");
-    size_t masks = (size_t)json_integer_value(json_object_get(replay->root, "masks"));
-    size_t count = masks ? masks : ABX_X + 1;
-    for (*sound = 0; *sound < count; ++*sound)
+    for (*sound = 0; *sound < replay->trial->sound_count; ++*sound)
         if (strcmp(replay->trial->kind->sounds[*sound], name) == 0)
             return true;
     return false;
@@ -137,7 +138,7 @@ static const char *contradiction(struct trial_replay *replay, const json_t *even
 static void replay_event(struct trial_replay *replay, const json_t *event)
 {
     static const char *const own[] = {"time", "trial", "event", "hash", NULL};
-    static const char *const judgements[] = {"answer", "rate"};
+    static const char *const judgements[] = {"answer", "rate", "prefer"};
     struct trial *trial = replay->trial;
     const char *name = text_in(event, "event");
     double seconds = json_number_value(json_object_get(event, "time"));

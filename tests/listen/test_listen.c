@@ -457,6 +457,45 @@ START_TEST(a_killed_test_goes_on)
 }
 END_TEST
 
+static void wait_in_trial(int trial, const char *question)
+{
+    char line[64];
+    snprintf(line, sizeof line, "trial %d of 2: %s", trial, question);
+    live_rig_wait(line);
+}
+
+START_TEST(a_killed_preference_test_goes_on)
+{
+    prepare();
+    pid_t process = start("noise.wav %s " PLAYED "--plain --prefer 2 --log log.json", choices);
+    for (int trial = 1; trial <= 2; trial++) {
+        wait_in_trial(trial, "hear B");
+        live_rig_keys("b");
+        wait_in_trial(trial, "A or B?");
+        live_rig_keys("1");
+        wait_in_trial(trial, "A is better; Enter");
+        if (trial == 2)
+            break;
+        live_rig_keys("\n");
+        live_rig_wait("trial 2 of 2: hear B");
+        kill(process, SIGKILL);
+        ck_assert_int_eq(live_rig_end(process).code, 128 + SIGKILL);
+        static const char *const others[] = {"--prefer 1", "--abx 2", "--blind 2"};
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            command_refused(2, "it is of --prefer 2",
+                            "\"$HALO\" listen noise.wav %s %s --resume log.json --device null",
+                            choices, others[i]);
+        process = start("noise.wav %s " PLAYED "--plain --prefer 2 --resume log.json", choices);
+    }
+    live_rig_keys("\n");
+    struct command_result result = finish_well(process);
+    command_expect(result.out, "over all 2 planned trials");
+    command_expect(result.out, "1, neither: 0; p = 1\n"); /* A was each mask once */
+    command_done("\"$HALO\" listen --verify log.json");
+    put_away();
+}
+END_TEST
+
 /* Neither the key nor a result, where the log is not what was answered: removed, or written to. */
 START_TEST(a_lost_log_gives_no_result)
 {
@@ -677,6 +716,18 @@ START_TEST(a_test_without_answers_is_an_error)
 }
 END_TEST
 
+/* Selects A until its sound is one of the passes. Returns the place, as find_place. */
+static size_t find_place_of_a(struct ear *ear, const struct sound *passes)
+{
+    live_rig_keys("a");
+    size_t end = ear_wait(ear, SETTLED) - LOOK;
+    const float *output = ear_channel(ear, 0) + end;
+    for (size_t p = 0; p < 2 * LOOP; p++)
+        if (distance(output, &passes[p / LOOP], p % LOOP) < 1e-4)
+            return (p % LOOP + LOOP - end % LOOP) % LOOP;
+    ck_abort_msg("A is none of the masks");
+}
+
 /* The mask under a letter is played, and rated by its identity. */
 START_TEST(a_ranking_rates_the_playing_mask)
 {
@@ -687,18 +738,9 @@ START_TEST(a_ranking_rates_the_playing_mask)
     pid_t process =
         start("noise.wav %s " RECORDED "--json --blind %d --log log.json", unmatched, TRIALS);
     ear_wait(ear, RATE);
-    size_t place = SIZE_MAX;
+    const size_t place = find_place_of_a(ear, passes);
     for (size_t trial = 0; trial < TRIALS; trial++) {
         for (size_t letter = 0; letter < 2; letter++) {
-            if (place == SIZE_MAX) { /* which of the two is not known yet */
-                live_rig_keys("a");
-                size_t end = ear_wait(ear, SETTLED) - LOOK;
-                const float *output = ear_channel(ear, 0) + end;
-                for (size_t p = 0; p < 2 * LOOP && place == SIZE_MAX; p++)
-                    if (distance(output, &passes[p / LOOP], p % LOOP) < 1e-4)
-                        place = (p % LOOP + LOOP - end % LOOP) % LOOP;
-                ck_assert_uint_ne(place, SIZE_MAX);
-            }
             live_rig_keys(letter == 0 ? "a" : "b");
             live_rig_keys(which_sounds(ear, passes, place) == 0 ? "5" : "2");
             if (letter == 0)
@@ -722,6 +764,48 @@ START_TEST(a_ranking_rates_the_playing_mask)
     ck_assert_ptr_null(strstr(result.out, "dull"));
     ck_assert_ptr_null(strstr(result.err, "bright"));
     ck_assert_ptr_null(strstr(result.err, "dull"));
+    sound_free(&passes[0]);
+    sound_free(&passes[1]);
+    ear_close(ear);
+    put_away();
+}
+END_TEST
+
+/* The preferred mask is the one that plays, under either letter; then a trial without preference. */
+START_TEST(a_preference_is_of_the_playing_mask)
+{
+    enum { TRIALS = 4 };
+    prepare();
+    struct ear *ear = ear_open(30 * RATE);
+    struct sound passes[2] = {loop_through('A'), loop_through('B')};
+    pid_t process =
+        start("noise.wav %s " RECORDED "--json --prefer %d --log log.json", unmatched, TRIALS);
+    ear_wait(ear, RATE);
+    const size_t place = find_place_of_a(ear, passes);
+    for (size_t trial = 0; trial < TRIALS; trial++) {
+        live_rig_keys("a");
+        bool a_is_bright = which_sounds(ear, passes, place) == 0;
+        live_rig_keys(trial == 0 ? "1\n" : ""); /* B is not heard, nothing is judged */
+        live_rig_keys("b");
+        ck_assert_uint_eq(which_sounds(ear, passes, place), a_is_bright);
+        live_rig_keys(trial == 3 ? "0\n" : a_is_bright ? "1\n" : "2\n");
+    }
+    struct command_result result = finish_well(process);
+    ck_assert_ptr_nonnull(strstr(result.out, "not heard yet: B"));
+    ck_assert_ptr_nonnull(strstr(result.out, "no answer yet"));
+    expect_nothing_reported(result.out);
+    json_t *reported = result_of(result.out);
+    expect_committed(result.out, reported);
+    const json_t *pairs = json_object_get(json_object_get(reported, "result"), "pairs");
+    const json_t *pair = json_array_get(pairs, 0), *preferred = json_object_get(pair, "preferred");
+    ck_assert_int_eq(json_integer_value(json_array_get(preferred, 0)), TRIALS - 1);
+    ck_assert_int_eq(json_integer_value(json_array_get(preferred, 1)), 0);
+    ck_assert_int_eq(json_integer_value(json_object_get(pair, "ties")), 1);
+    json_decref(reported);
+    *strstr(result.out, "\"event\":\"result\"") = '\0';
+    ck_assert_ptr_null(strstr(result.out, "bright"));
+    ck_assert_ptr_null(strstr(result.err, "bright"));
+    command_done("\"$HALO\" listen --verify log.json");
     sound_free(&passes[0]);
     sound_free(&passes[1]);
     ear_close(ear);
@@ -852,11 +936,13 @@ int main(void)
                                   a_guesser_scores_by_the_key,
                                   stopping_early_is_confirmed_and_reported,
                                   a_killed_test_goes_on,
+                                  a_killed_preference_test_goes_on,
                                   a_lost_log_gives_no_result,
                                   the_log_says_what_was_compared,
                                   keys_set_the_loop,
                                   two_sounds_are_tested,
                                   a_ranking_rates_the_playing_mask,
+                                  a_preference_is_of_the_playing_mask,
                                   a_loop_is_equally_loud,
                                   a_live_input_is_matched_too,
                                   a_lost_device_ends_the_test_and_keeps_the_log,
