@@ -1,4 +1,5 @@
 #include "base/stop.h"
+#include "listen/collect.h"
 #include "listen/listen_session.h"
 #include "listen/preference.h"
 #include "live/session/live_log.h"
@@ -46,6 +47,10 @@ static const struct option_row test_rows[] = {
              "go on with the test of a log that was cut off"),
     OPT_STRING("listener", "NAME", struct listen_options, listener, "who listens, for the log"),
     OPT_FLAG("verify", struct listen_options, verify, "check the logs of tests; play nothing"),
+    OPT_FLAG("collect", struct listen_options, collect,
+             "report the logs of several listeners together"),
+    OPT_FILE("csv", "FILE", struct listen_options, csv,
+             "write the trials that --collect reads as a table"),
     {0},
 };
 
@@ -201,11 +206,26 @@ static enum status verify(const struct string_list *logs, bool json)
     return status;
 }
 
+static enum status collect(const struct listen_options *options)
+{
+    const struct string_list *logs = &options->arguments;
+    if (logs->count == 0)
+        return fail(CAUSE_USAGE, "which logs? halo listen --collect LOG...");
+    return collect_report((const char *const *)logs->values, logs->count, options->play.json,
+                          options->csv, options->play.force);
+}
+
 static enum status run(void *context)
 {
     struct listen_options *options = context;
+    if (options->collect && options->verify)
+        return fail(CAUSE_USAGE, "use either --collect, which also checks the logs, or --verify");
+    if (options->csv && !options->collect)
+        return fail(CAUSE_USAGE, "--csv needs --collect");
     if (options->verify)
         return verify(&options->arguments, options->play.json);
+    if (options->collect)
+        return collect(options);
     TRY(take_sounds(options));
     options->play.device.wants_input = options->live_input;
     TRY(play_options_check(&options->play));
@@ -227,6 +247,7 @@ const struct command command_listen = {
     .brief = "usage: halo listen SOUND [--or SOUND...] [stages and options]\n"
              "       halo listen --live-input [stages and options]\n"
              "       halo listen --verify LOG...\n"
+             "       halo listen --collect LOG...\n"
              "\n"
              "Play a sound in a loop and switch between masks, or play sounds and switch\n"
              "between them. Choices are matched in loudness and delay.\n"
@@ -266,7 +287,8 @@ const struct command command_listen = {
     .usage =
         "usage: halo listen SOUND [--or SOUND...] [stages and options]\n"
         "       halo listen --live-input [stages and options]\n"
-        "       halo listen --verify LOG...\n\n"
+        "       halo listen --verify LOG...\n"
+        "       halo listen --collect LOG... [--csv FILE]\n\n"
         "Play a sound in a loop and switch between masks, matched in loudness and delay. The\n"
         "first --mask is A, the one after the first --or is B, and so on. Or switch between\n"
         "several sounds, as far as the shortest goes: SOUND --or SOUND, with stages for all.\n"

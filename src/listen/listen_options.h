@@ -27,6 +27,8 @@ struct listen_options {
     const char *resume;   /* path of the log of a test to go on with; NULL: none */
     const char *listener; /* name of the listener; NULL: none */
     bool verify;
+    bool collect;
+    const char *csv; /* table of collected trials to write; NULL: none */
 };
 
 extern const struct command command_listen;

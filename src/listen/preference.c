@@ -1,5 +1,6 @@
 #include "listen/preference.h"
 
+#include "listen/ratings.h"
 #include "signal/binomial.h"
 
 #include <math.h>
@@ -11,30 +12,17 @@ void preference_pairs_name(size_t choices, struct preference_pair *pairs)
             *pairs++ = (struct preference_pair){.first = i, .second = j};
 }
 
-/* Holm's method: the smallest p-value times the number of pairs, the next times one less, and so
- * on. No adjusted value is below the one before. */
-static void adjust(struct preference_pair *pairs, size_t count)
-{
-    double least = 0;
-    for (size_t i = 0; i < count; i++)
-        pairs[i].p_holm = NAN;
-    for (size_t done = 0; done < count; done++) {
-        struct preference_pair *next = NULL;
-        for (size_t i = 0; i < count; i++)
-            if (isnan(pairs[i].p_holm) && (!next || pairs[i].p_value < next->p_value))
-                next = &pairs[i];
-        least = fmax(least, fmin(1, (double)(count - done) * next->p_value));
-        next->p_holm = least;
-    }
-}
-
 void preference_test(struct preference_pair *pairs, size_t count)
 {
+    double p_values[PREFERENCE_PAIRS_MOST] = {0}, adjusted[PREFERENCE_PAIRS_MOST];
     for (size_t i = 0; i < count; i++) {
         size_t one = pairs[i].first_wins, other = pairs[i].second_wins;
-        pairs[i].p_value = fmin(1, 2 * binomial_p_value(one > other ? one : other, one + other));
+        p_values[i] = fmin(1, 2 * binomial_p_value(one > other ? one : other, one + other));
+        pairs[i].p_value = p_values[i];
     }
-    adjust(pairs, count);
+    ratings_holm(p_values, count, adjusted);
+    for (size_t i = 0; i < count; i++)
+        pairs[i].p_holm = adjusted[i];
 }
 
 /* Preferences of a choice in a pair, with its half of the ties and of the additional tie. */

@@ -220,6 +220,38 @@ static double student_limit(size_t freedom)
     return high;
 }
 
+struct ratings_paired ratings_paired(const double *values, size_t count)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    double mean = sum / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (values[i] - mean) * (values[i] - mean);
+    double error = sqrt(squares / (double)(count - 1) / (double)count);
+    if (count < 2 || !(error > 1e-12)) /* rounding alone may leave a tiny error */
+        return (struct ratings_paired){mean, NAN, NAN, fabs(mean) > 1e-12 ? NAN : 1};
+    double margin = student_limit(count - 1) * error;
+    return (struct ratings_paired){mean, mean - margin, mean + margin,
+                                   fmax(1 - student_within(fabs(mean) / error, count - 1), 0)};
+}
+
+void ratings_holm(const double *p_values, size_t count, double *adjusted)
+{
+    for (size_t i = 0; i < count; i++) {
+        adjusted[i] = p_values[i];
+        /* the largest of (count - rank) p over all p-values up to this one */
+        for (size_t j = 0; j < count; j++) {
+            size_t below = 0;
+            for (size_t k = 0; k < count; k++)
+                below += p_values[k] < p_values[j];
+            if (p_values[j] <= p_values[i])
+                adjusted[i] = fmax(adjusted[i], (double)(count - below) * p_values[j]);
+        }
+        adjusted[i] = adjusted[i] > 1 ? 1 : adjusted[i];
+    }
+}
+
 /* Probability of `x` or more, with `freedom` degrees of freedom (26.4.4 and 26.4.5). */
 static double chi_square_above(double x, size_t freedom)
 {

@@ -24,6 +24,20 @@ struct ratings_mean {
 struct ratings_mean ratings_mean(const unsigned char *ratings, size_t trials, size_t things,
                                  size_t thing);
 
+/* The mean of some values, its 95 % confidence interval, and the two-sided p-value of a mean of 0,
+ * by Student's t. With one value, or equal values, the interval is NaN. Then p_value is 1 if the
+ * mean is 0, else NaN. */
+struct ratings_paired {
+    double mean;
+    double low;
+    double high;
+    double p_value;
+};
+struct ratings_paired ratings_paired(const double *values, size_t count);
+
+/* Corrects p-values for their number (Holm 1979). NaN stays NaN, and still counts as a test. */
+void ratings_holm(const double *p_values, size_t count, double *adjusted);
+
 enum ratings_method {
     RATINGS_EXACT,       /* over all orders of each trial's ratings */
     RATINGS_PERMUTED,    /* over RATINGS_DRAWS random orders, of noise.h with RATINGS_SEED */

@@ -450,6 +450,10 @@ START_TEST(a_killed_test_goes_on)
     struct command_result result = finish_well(process);
     command_expect(result.out, "over all 3 planned trials");
     command_done("\"$HALO\" listen --verify log.json && grep -q '\"listener\": \"Eve\"' log.json");
+    result =
+        command_done("\"$HALO\" listen --collect log.json --csv trials.csv && "
+                     "[ $(grep -c '^\"Eve\",\"log.json\",[123],[AB],[AB],[01],' trials.csv) = 3 ]");
+    command_expect(result.out, "Eve: ");
     command_refused(1, "its test is over",
                     "\"$HALO\" listen noise.wav %s --abx 3 --resume log.json --device null",
                     choices);
@@ -806,6 +810,7 @@ START_TEST(a_preference_is_of_the_playing_mask)
     ck_assert_ptr_null(strstr(result.out, "bright"));
     ck_assert_ptr_null(strstr(result.err, "bright"));
     command_done("\"$HALO\" listen --verify log.json");
+    command_refused(1, "is of --prefer; --collect reports", "\"$HALO\" listen --collect log.json");
     sound_free(&passes[0]);
     sound_free(&passes[1]);
     ear_close(ear);
