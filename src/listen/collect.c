@@ -433,7 +433,7 @@ static enum status print_report(const struct collect *all, bool json)
 {
     json_t *report = all->abx ? abx_json(all) : ranking_json(all);
     if (json)
-        return json_print(report, JSON_COMPACT, "a report");
+        return json_print(report, 0, "a report");
     if (!report)
         return fail_memory("a report");
     (all->abx ? print_abx : print_ranking)(report);
@@ -489,7 +489,7 @@ static enum status write_table(const struct collect *all, const char *path, bool
         for (size_t i = 0; i < all->count; i++)
             put_log(all, &all->logs[i], stream);
         if (fflush(stream) != 0 || ferror(stream))
-            status = fail(CAUSE_OTHER, "cannot write %s: %s", path, strerror(errno));
+            status = fail_errno(errno, "cannot write %s", path);
         else
             status = atomic_file_keep(&file, path);
         fclose(stream);
