@@ -19,7 +19,7 @@ struct collect_log {
     size_t trials;
     size_t person;        /* index of the listener */
     unsigned char *marks; /* ranking: the ratings of each trial by choice; abx: the answers, 0: A */
-    double *seconds;      /* from the first sound to the end of each trial */
+    double *seconds;      /* duration of each trial, from its first sound */
 };
 
 struct collect_person {

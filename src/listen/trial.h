@@ -181,6 +181,16 @@ void trial_stop(struct trial *trial, double seconds);
 /* The key; NULL until the test is over. */
 const struct trial_key *trial_revealed_key(const struct trial *trial);
 
+/* The functions below are for the kinds. */
+
+/* Initialises the common part of a test. `sounds`: number of sounds that a listener can select.
+ * `seed` NULL: draws a new one. Call trial_destroy in any case. Errors: memory, no random source. */
+MUST_CHECK enum status trial_init(struct trial *trial, const struct trial_kind *kind, size_t sounds,
+                                  size_t planned, const char *seed, struct trial_log *log);
+
+/* Draws a number from 0 to bound-1 for a place of a trial. */
+size_t trial_draw(const struct trial *trial, size_t number, size_t place, size_t bound);
+
 /* ---- trial.c: ABX ---- */
 
 /* ABX: can two choices be distinguished?
@@ -231,7 +241,7 @@ bool trial_ranking_rate(struct trial *trial, size_t letter, unsigned rating, dou
 /* The rating of a letter in the current trial; 0: none yet. */
 unsigned trial_ranking_rating(struct trial *trial, size_t letter);
 
-/* ---- trial.c: preference ---- */
+/* ---- trial_preference.c ---- */
 
 /* Which of two masks does the listener prefer?
  *
