@@ -46,8 +46,8 @@ enum {
     MAKE_BLOCK_DEVICE = 1 << 11,
     RIGHTS_OF_1 = (1 << 13) - 1,
     REFER = 1 << 13,    /* from version 2 of Landlock */
-    TRUNCATE = 1 << 14, /* from version 3 of Landlock */
-    IOCTL = 1 << 15,    /* from version 5 of Landlock */
+    TRUNCATE = 1 << 14, /* truncation of files; Landlock 3 and later */
+    IOCTL = 1 << 15,    /* ioctl on devices; Landlock 5 and later */
 
     OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL,
     READ = READ_FILE | READ_FOLDER,
