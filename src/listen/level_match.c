@@ -532,6 +532,24 @@ enum status level_match_apply(const struct mask *mask, const struct level_match 
     return STATUS_OK;
 }
 
+enum status level_match_excerpt(const char *name, uint32_t rate, float *const *planar,
+                                size_t channels, size_t frames, struct mask **result)
+{
+    TRY(mask_create(name, channels, frames, result));
+    struct mask *mask = *result;
+    mask->paths = calloc(channels, sizeof *mask->paths);
+    if (!mask->paths)
+        return fail_memory("an excerpt");
+    mask->rate = rate;
+    mask->inputs = mask->outputs = mask->path_count = channels;
+    for (size_t c = 0; c < channels; c++) {
+        mask->paths[c] = (struct mask_path){c, c, c};
+        for (size_t i = 0; i < frames; i++)
+            mask_column(mask, c)[i] = (double)planar[c][i];
+    }
+    return STATUS_OK;
+}
+
 void level_match_describe(const struct level_match *match, const char *label, uint32_t rate,
                           bool aligned, char *text, size_t size)
 {

@@ -87,6 +87,10 @@ MUST_CHECK enum status level_match_measure(const struct level_match_settings *se
 MUST_CHECK enum status level_match_apply(const struct mask *mask, const struct level_match *match,
                                          struct mask **result);
 
+/* Takes a sound as a mask, for `excerpts`: a column and a path for each channel. Errors: memory. */
+MUST_CHECK enum status level_match_excerpt(const char *name, uint32_t rate, float *const *planar,
+                                           size_t channels, size_t frames, struct mask **result);
+
 /* Writes text such as "B: -3.2 dB, 12.4 ms later, aligned": gain, and delay relative to the first
  * mask. */
 void level_match_describe(const struct level_match *match, const char *label, uint32_t rate,

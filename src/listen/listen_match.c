@@ -121,25 +121,6 @@ void listen_match_sounds(struct listen_match *matching, struct live_chain_reques
     request->sound_count = options->sound_count;
 }
 
-/* Takes a sound's channels of a block as a mask: a column and a path for each. */
-static enum status make_excerpt(const struct live_chain_sound *sound, uint32_t rate,
-                                float *const *planar, size_t frames, struct mask **result)
-{
-    TRY(mask_create(sound->name, sound->channels, frames, result));
-    struct mask *mask = *result;
-    mask->paths = calloc(sound->channels, sizeof *mask->paths);
-    if (!mask->paths)
-        return fail_memory("an excerpt");
-    mask->rate = rate;
-    mask->inputs = mask->outputs = mask->path_count = sound->channels;
-    for (size_t c = 0; c < sound->channels; c++) {
-        mask->paths[c] = (struct mask_path){c, c, c};
-        for (size_t i = 0; i < frames; i++)
-            mask_column(mask, c)[i] = (double)planar[c][i];
-    }
-    return STATUS_OK;
-}
-
 static enum status read_excerpts(struct listen_match *matching, struct mask **excerpts)
 {
     struct region *region = matching->region;
@@ -153,7 +134,8 @@ static enum status read_excerpts(struct listen_match *matching, struct mask **ex
         status = region_read(region, block.data, frames, &got);
     float *const *planar = block.data;
     for (size_t i = 0; i < matching->options->sound_count && status == STATUS_OK; i++) {
-        status = make_excerpt(&matching->sounds[i], matching->rate, planar, frames, &excerpts[i]);
+        status = level_match_excerpt(matching->sounds[i].name, matching->rate, planar,
+                                     matching->sounds[i].channels, frames, &excerpts[i]);
         planar += matching->sounds[i].channels;
     }
     block_free(&block);

@@ -1,6 +1,7 @@
 #include "base/stop.h"
 #include "listen/collect.h"
 #include "listen/listen_session.h"
+#include "listen/panel/export.h"
 #include "listen/preference.h"
 #include "live/session/live_log.h"
 #include "signal/binomial.h"
@@ -8,6 +9,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define SECONDS_MOST 1e9
 
@@ -51,6 +53,8 @@ static const struct option_row test_rows[] = {
              "report the logs of several listeners together"),
     OPT_FILE("csv", "FILE", struct listen_options, csv,
              "write the trials that --collect reads as a table"),
+    OPT_FILE("export", "FOLDER", struct listen_options, page_folder,
+             "write a test file as a page for a browser"),
     {0},
 };
 
@@ -215,6 +219,33 @@ static enum status collect(const struct listen_options *options)
                           options->csv, options->play.force);
 }
 
+static bool is_test_file(const struct listen_options *options)
+{
+    const char *name = options->arguments.count == 1 ? options->arguments.values[0] : "";
+    const char *dot = strrchr(name, '.');
+    return dot && (strcasecmp(dot, ".yml") == 0 || strcasecmp(dot, ".yaml") == 0);
+}
+
+static enum status export_test(const struct listen_options *options)
+{
+    size_t trials = 0;
+    const struct export_settings settings = {
+        .test = options->arguments.values[0],
+        .folder = options->page_folder,
+        .listener = options->listener,
+        .force = options->play.force,
+        .quiet = options->play.verbosity == VERBOSITY_QUIET || options->play.json,
+    };
+    if (!is_test_file(options))
+        return fail(CAUSE_USAGE, "--export needs one test file: halo listen test.yml --export DIR");
+    note_verbosity(options->play.verbosity);
+    stop_watch();
+    TRY(export_page(&settings, &trials));
+    note("%s: a page of %zu trials; %s.key decodes its answers: keep it", settings.folder, trials,
+         settings.folder);
+    return STATUS_OK;
+}
+
 static enum status run(void *context)
 {
     struct listen_options *options = context;
@@ -222,6 +253,8 @@ static enum status run(void *context)
         return fail(CAUSE_USAGE, "use either --collect, which also checks the logs, or --verify");
     if (options->csv && !options->collect)
         return fail(CAUSE_USAGE, "--csv needs --collect");
+    if (options->page_folder)
+        return export_test(options);
     if (options->verify)
         return verify(&options->arguments, options->play.json);
     if (options->collect)

@@ -28,7 +28,8 @@ struct listen_options {
     const char *listener; /* name of the listener; NULL: none */
     bool verify;
     bool collect;
-    const char *csv; /* table of collected trials to write; NULL: none */
+    const char *csv;         /* table of collected trials to write; NULL: none */
+    const char *page_folder; /* folder of the page to write of a test file; NULL: none */
 };
 
 extern const struct command command_listen;

@@ -200,21 +200,12 @@ static void take_mix(struct stage *stage, struct mask *mask)
     stage->has_mixes = true;
 }
 
-/* Makes a mask that passes `count` of the inputs: output n gets input first + n modulo `count`. */
+/* Makes a mask that passes `count` of the inputs to the outputs. */
 static enum status make_passing(const struct live_chain *chain, const char *name, size_t first,
                                 size_t count, size_t outputs, struct mask **result)
 {
-    TRY(mask_create(name, 1, 1, result));
-    struct mask *mask = *result;
-    mask->paths = calloc(outputs, sizeof *mask->paths);
-    if (!mask->paths)
-        return fail_memory("a mask");
-    mask->rate = chain->mask_format.rate;
-    mask->inputs = chain->mask_format.channels;
-    mask->path_count = mask->outputs = outputs;
-    for (size_t o = 0; o < outputs; o++)
-        mask->paths[o] = (struct mask_path){first + o % count, o, 0};
-    *mask_column(mask, 0) = 1;
+    TRY(mask_create_passing(name, chain->mask_format.channels, first, count, outputs, result));
+    (*result)->rate = chain->mask_format.rate;
     return STATUS_OK;
 }
 

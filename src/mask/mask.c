@@ -50,6 +50,22 @@ enum status mask_create_unset(const char *name, size_t columns, uint64_t taps, s
     return create_with(audio_alloc_unset_in_double, name, columns, taps, result);
 }
 
+enum status mask_create_passing(const char *name, size_t inputs, size_t first, size_t count,
+                                size_t outputs, struct mask **result)
+{
+    TRY(mask_create(name, 1, 1, result));
+    struct mask *mask = *result;
+    mask->paths = calloc(outputs, sizeof *mask->paths);
+    if (!mask->paths)
+        return fail_memory("a mask");
+    mask->inputs = inputs;
+    mask->path_count = mask->outputs = outputs;
+    for (size_t o = 0; o < outputs; o++)
+        mask->paths[o] = (struct mask_path){first + o % count, o, 0};
+    *mask_column(mask, 0) = 1;
+    return STATUS_OK;
+}
+
 void mask_destroy(struct mask *mask)
 {
     if (!mask || mask_share_give_back(mask))

@@ -71,6 +71,10 @@ MUST_CHECK enum status mask_create(const char *name, size_t columns, uint64_t ta
 /* Creates a mask with undefined coefficients, for many threads to fill. Errors: as mask_create. */
 MUST_CHECK enum status mask_create_unset(const char *name, size_t columns, uint64_t taps,
                                          struct mask **mask);
+/* Creates a routed mask that passes `count` of the inputs: output n gets input first + n modulo
+ * `count`. Errors: memory. */
+MUST_CHECK enum status mask_create_passing(const char *name, size_t inputs, size_t first,
+                                           size_t count, size_t outputs, struct mask **mask);
 /* Frees a mask. A shared mask is given back instead. */
 void mask_destroy(struct mask *mask);
 

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-enum { REGION_MEMORY_MIB = 512, REGION_SHORT_SECONDS = 10, REGION_SOUNDS_MOST = 9 };
+enum { REGION_MEMORY_MIB = 512, REGION_SHORT_SECONDS = 10, REGION_SOUNDS_MOST = 12 };
 
 struct region_settings {
     const char *path; /* "-": standard input */
