@@ -166,7 +166,8 @@ START_TEST(anchors_are_those_of_the_standard)
     struct sound tones = sound_create(FLOAT, RATE, 1, FRAMES);
     for (size_t i = 0; i < FRAMES; i++)
         for (size_t t = 0; t < sizeof at / sizeof *at; t++)
-            tones.block.data[0][i] += (float)(0.1 * sin(2 * M_PI * at[t] * (double)i / RATE + (double)(t * t)));
+            tones.block.data[0][i] +=
+                (float)(0.1 * sin(2 * M_PI * at[t] * (double)i / RATE + (double)(t * t)));
     sound_save(&tones, "in.wav");
     sound_free(&tones);
     sound_text("test.yml", "test: mushra\nsounds: [in.wav]\nmatch: none\nalign: false\n"
@@ -304,9 +305,9 @@ START_TEST(a_hidden_reference_is_not_known_by_its_copies)
         json_array_foreach(json_object_get(trial, "hidden"), index, slot)
         {
             char copy[32];
-            snprintf(copy, sizeof copy, "%g",
-                     command_json_number(json_object_get(page.data, "slots"),
-                                         json_string_value(slot)));
+            snprintf(
+                copy, sizeof copy, "%g",
+                command_json_number(json_object_get(page.data, "slots"), json_string_value(slot)));
             add_text(seen, copy);
             references += choice_of(&page, trial, slot) == 3;
         }

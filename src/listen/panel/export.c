@@ -36,7 +36,7 @@ struct export {
     size_t trial_count;
     struct test_trial *trials;
     size_t copy_count;
-    struct copy copies[COPIES_MOST];            /* the same for all sounds */
+    struct copy copies[COPIES_MOST];              /* the same for all sounds */
     json_t *page, *key, *slots[TEST_SOUNDS_MOST]; /* `slots` of each sound's data file */
 };
 
@@ -291,14 +291,13 @@ static enum status add_sound(struct export *export, size_t sound)
         status = write_file(export, name, put_data, &data);
     if (status == STATUS_OK) {
         tell(export, sound, &stimulus);
-        json_array_append_new(json_object_get(export->page, "sounds"),
-                              json_pack("{s:I, s:s}", "frames", (json_int_t)stimulus.frames,
-                                        "file", name));
         json_array_append_new(
-            json_object_get(export->key, "sounds"),
-            json_pack("{s:s, s:b, s:o}", "name", export->test.sounds[sound].name, "training",
-                      export->test.sounds[sound].training, "match",
-                      matches_json(export, &stimulus)));
+            json_object_get(export->page, "sounds"),
+            json_pack("{s:I, s:s}", "frames", (json_int_t)stimulus.frames, "file", name));
+        json_array_append_new(json_object_get(export->key, "sounds"),
+                              json_pack("{s:s, s:b, s:o}", "name", export->test.sounds[sound].name,
+                                        "training", export->test.sounds[sound].training, "match",
+                                        matches_json(export, &stimulus)));
     }
     stimulus_free(&stimulus);
     return status;
@@ -441,8 +440,9 @@ static enum status check_folder(const struct export_settings *settings)
     bool is_page = access(page, F_OK) == 0;
     free(page);
     return is_page ? STATUS_OK
-                   : fail(CAUSE_EXISTS, "%s exists and is no page of a test; choose another "
-                                               "name",
+                   : fail(CAUSE_EXISTS,
+                          "%s exists and is no page of a test; choose another "
+                          "name",
                           settings->folder);
 }
 

@@ -86,12 +86,11 @@ static enum status render_line(const struct batch_options *defaults, const char 
 
 static enum status render_choice(const struct stimuli *stimuli, size_t sound, size_t choice)
 {
-    const struct batch_options defaults = {
-        .render = {.chain = CHAIN_OPTIONS_DEFAULTS,
-                   .metadata = "none",
-                   .dither = DITHER_AUTO,
-                   .proof = PROOF_OPTIONS_DEFAULTS,
-                   .out_dir = stimuli->folder}};
+    const struct batch_options defaults = {.render = {.chain = CHAIN_OPTIONS_DEFAULTS,
+                                                      .metadata = "none",
+                                                      .dither = DITHER_AUTO,
+                                                      .proof = PROOF_OPTIONS_DEFAULTS,
+                                                      .out_dir = stimuli->folder}};
     char *line = job_of(stimuli, sound, choice), where[200];
     snprintf(where, sizeof where, "%s as '%s'", printable(stimuli->test->sounds[sound].name),
              stimuli->test->choices[choice].name);
@@ -107,8 +106,7 @@ static enum status find_rate(struct stimuli *stimuli)
     for (size_t i = 0; i < stimuli->test->sound_count; i++) {
         struct source *source;
         TRY(source_open_sound(stimuli->test->sounds[i].file, false, &source));
-        stimuli->rate =
-            source->format.rate > stimuli->rate ? source->format.rate : stimuli->rate;
+        stimuli->rate = source->format.rate > stimuli->rate ? source->format.rate : stimuli->rate;
         source_close(source);
     }
     return STATUS_OK;
@@ -272,14 +270,14 @@ static enum status match(const struct versions *versions, struct stimulus *stimu
     const struct listening_test *test = versions->stimuli->test;
     const struct level_match_settings settings = {
         .by = test->match, .align = test->align, .ceiling = 1};
-    const struct mask_levels_sound sound = {
-        .block = &versions->block,
-        .rate = versions->stimuli->rate,
-        .excerpts = (const struct mask *const *)versions->excerpts};
+    const struct mask_levels_sound sound = {.block = &versions->block,
+                                            .rate = versions->stimuli->rate,
+                                            .excerpts =
+                                                (const struct mask *const *)versions->excerpts};
     const size_t count = test->choice_count;
     uint64_t most = 0;
-    TRY(level_match_measure(&settings, &sound, (const struct mask *const *)versions->passing,
-                            count, stimulus->matches));
+    TRY(level_match_measure(&settings, &sound, (const struct mask *const *)versions->passing, count,
+                            stimulus->matches));
     for (size_t i = 0; i < count; i++)
         most = stimulus->matches[i].zeros > most ? stimulus->matches[i].zeros : most;
     if (most >= versions->block.frames)

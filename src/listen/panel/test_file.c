@@ -172,7 +172,8 @@ static enum status check_text(const struct listening_test *test, const json_t *t
     }
     return json_is_object(text) && languages
                ? STATUS_OK
-               : refuse(test, "%s is no text; texts in several languages need 'languages: [en, de]'",
+               : refuse(test,
+                        "%s is no text; texts in several languages need 'languages: [en, de]'",
                         what);
 }
 
@@ -399,10 +400,10 @@ static enum status read_settings(struct listening_test *test)
 
 enum status test_file_read(const char *path, struct listening_test *test)
 {
-    static const char *const names[] = {
-        "test",    "title",  "instructions", "languages", "sounds", "choices",   "reference",
-        "anchors", "trials", "remarks",      "before",    "after",  "listeners", "match",
-        "align",   NULL};
+    static const char *const names[] = {"test",      "title",   "instructions", "languages",
+                                        "sounds",    "choices", "reference",    "anchors",
+                                        "trials",    "remarks", "before",       "after",
+                                        "listeners", "match",   "align",        NULL};
     *test = (struct listening_test){.path = path};
     TRY(read_yaml(test));
     TRY(check_names(test, test->root, "a test", names));
@@ -467,11 +468,11 @@ static void add_all(struct trial_list *list, size_t sound, size_t round)
 
 static void list_trials(struct trial_list *list, bool training)
 {
-    static void (*const adders[])(struct trial_list *, size_t, size_t) = {
-        [TEST_ABX] = add_all,
-        [TEST_PREFERENCE] = add_pairs,
-        [TEST_MUSHRA] = add_all,
-        [TEST_BS1116] = add_grades};
+    static void (*const adders[])(struct trial_list *, size_t,
+                                  size_t) = {[TEST_ABX] = add_all,
+                                             [TEST_PREFERENCE] = add_pairs,
+                                             [TEST_MUSHRA] = add_all,
+                                             [TEST_BS1116] = add_grades};
     const struct listening_test *test = list->test;
     for (size_t round = 0; round < (training ? 1 : test->repeats); round++)
         for (size_t i = 0; i < test->sound_count; i++)
