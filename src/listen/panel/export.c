@@ -480,7 +480,8 @@ static enum status export_to(struct export *export, const char *key, const char 
 
 enum status export_page(const struct export_settings *settings, size_t *trials)
 {
-    struct export export = {.settings = settings};
+    struct export export = {
+        .settings = settings, .folder = {.held = -1}, .renders = {.held = -1}};
     char *key = NULL, *renders = NULL;
     enum status status = STATUS_OK;
     if (asprintf(&key, "%s.key", settings->folder) < 0 ||
