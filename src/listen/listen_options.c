@@ -1,6 +1,8 @@
+#include "base/json_text.h"
 #include "base/stop.h"
 #include "listen/collect.h"
 #include "listen/listen_session.h"
+#include "listen/panel/serve.h"
 #include "listen/preference.h"
 #include "live/session/live_log.h"
 #include "signal/binomial.h"
@@ -54,6 +56,19 @@ static const struct option_row test_rows[] = {
     {0},
 };
 
+static const struct option_row web_rows[] = {
+    OPT_FLAG("serve", struct listen_options, serve,
+             "serve the page of a test, and save the answers"),
+    OPT_STRING("web", "ADDRESS:PORT", struct listen_options, web,
+               "where to serve it (default " SERVE_ADDRESS ", any free port)"),
+    OPT_FILE("tls-certificate", "FILE", struct listen_options, tls_certificate,
+             "serve by HTTPS, with this certificate"),
+    OPT_FILE("tls-key", "FILE", struct listen_options, tls_key, "key of the certificate"),
+    OPT_FLAG("web-insecure", struct listen_options, web_insecure,
+             "serve other machines without HTTPS"),
+    {0},
+};
+
 static const struct option_row file_rows[] = {
     OPT_FILE("to-file", "OUT", struct listen_options, to_file,
              "write to a sound file; play nothing"),
@@ -66,6 +81,7 @@ static const struct option_group groups[] = {
     PLAY_STAGES(offsetof(struct listen_options, play)),
     {.heading = "what plays", .rows = region_rows},
     {.heading = "blind tests", .rows = test_rows},
+    {.heading = "tests in a browser", .rows = web_rows},
     {.heading = "without a device", .rows = file_rows},
     PLAY_DEVICE(offsetof(struct listen_options, play)),
     PLAY_OTHERS("options", offsetof(struct listen_options, play)),
@@ -215,9 +231,57 @@ static enum status collect(const struct listen_options *options)
                           options->csv, options->play.force);
 }
 
+static void print_link(void *context, const char *link)
+{
+    const struct listen_options *options = context;
+    json_t *json = options->play.json ? json_pack("{s:s}", "link", link) : NULL;
+    if (json && json_write(json, JSON_COMPACT, stdout) == 0)
+        return;
+    puts(link);
+    fflush(stdout);
+}
+
+static enum status serve(struct listen_options *options)
+{
+    if (options->arguments.count != 1)
+        return fail(CAUSE_USAGE, "which page? halo listen FOLDER --serve");
+    const struct serve_settings settings = {
+        .folder = options->arguments.values[0],
+        .address = options->web ? options->web : SERVE_ADDRESS,
+        .names = &options->listener,
+        .name_count = options->listener != NULL,
+        .tls_certificate = options->tls_certificate,
+        .tls_key = options->tls_key,
+        .insecure = options->web_insecure,
+        .json = options->play.json,
+        .ready = print_link,
+        .context = options,
+    };
+    note_verbosity(options->play.verbosity);
+    stop_watch();
+    stop_is_the_end();
+    return serve_run(&settings);
+}
+
+static enum status check_web(const struct listen_options *options)
+{
+    if (!options->serve && (options->web || options->tls_certificate || options->tls_key ||
+                            options->web_insecure))
+        return fail(CAUSE_USAGE,
+                    "--web, --tls-certificate, --tls-key and --web-insecure need --serve");
+    if (options->serve && (options->verify || options->collect))
+        return fail(CAUSE_USAGE, "use one of --serve, --verify and --collect");
+    if (options->serve && (options->play.chain.stages.count > 0 || options->live_input ||
+                           options->to_file || options->log || options->resume ||
+                           listen_options_test(options)))
+        return fail(CAUSE_USAGE, "--serve plays nothing: the page has the sounds and the test");
+    return STATUS_OK;
+}
+
 static enum status run(void *context)
 {
     struct listen_options *options = context;
+    TRY(check_web(options));
     if (options->collect && options->verify)
         return fail(CAUSE_USAGE, "use either --collect, which also checks the logs, or --verify");
     if (options->csv && !options->collect)
@@ -226,6 +290,8 @@ static enum status run(void *context)
         return verify(&options->arguments, options->play.json);
     if (options->collect)
         return collect(options);
+    if (options->serve)
+        return serve(options);
     TRY(take_sounds(options));
     options->play.device.wants_input = options->live_input;
     TRY(play_options_check(&options->play));
@@ -248,6 +314,7 @@ const struct command command_listen = {
              "       halo listen --live-input [stages and options]\n"
              "       halo listen --verify LOG...\n"
              "       halo listen --collect LOG...\n"
+             "       halo listen FOLDER --serve\n"
              "\n"
              "Play a sound in a loop and switch between masks, or play sounds and switch\n"
              "between them. Choices are matched in loudness and delay.\n"
@@ -288,7 +355,8 @@ const struct command command_listen = {
         "usage: halo listen SOUND [--or SOUND...] [stages and options]\n"
         "       halo listen --live-input [stages and options]\n"
         "       halo listen --verify LOG...\n"
-        "       halo listen --collect LOG... [--csv FILE]\n\n"
+        "       halo listen --collect LOG... [--csv FILE]\n"
+        "       halo listen FOLDER --serve [--web ADDRESS:PORT]\n\n"
         "Play a sound in a loop and switch between masks, matched in loudness and delay. The\n"
         "first --mask is A, the one after the first --or is B, and so on. Or switch between\n"
         "several sounds, as far as the shortest goes: SOUND --or SOUND, with stages for all.\n"

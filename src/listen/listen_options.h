@@ -29,6 +29,11 @@ struct listen_options {
     bool verify;
     bool collect;
     const char *csv; /* table of collected trials to write; NULL: none */
+    bool serve;
+    const char *web; /* address of the web server */
+    const char *tls_certificate;
+    const char *tls_key;
+    bool web_insecure;
 };
 
 extern const struct command command_listen;
