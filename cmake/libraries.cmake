@@ -128,7 +128,7 @@ halo_library(ebur128 signal EBUR128 libebur128
 halo_library(sodium sound SODIUM libsodium
   HEADERS sodium.h
   SYMBOLS crypto_hash_sha256_final crypto_hash_sha256_init crypto_hash_sha256_update randombytes_uniform
-    sodium_base642bin sodium_base64_encoded_len sodium_bin2base64 sodium_bin2hex sodium_init)
+    sodium_base642bin sodium_base64_encoded_len sodium_bin2base64 sodium_bin2hex sodium_init sodium_memcmp)
 halo_library(yaml import YAML libyaml
   HEADERS yaml.h
   SYMBOLS yaml_document_add_scalar yaml_document_append_mapping_pair yaml_document_delete yaml_document_get_node
@@ -240,4 +240,12 @@ if(LIBLO_FOUND)
       lo_get_path lo_message_add_internal lo_message_deserialise lo_message_free
       lo_message_get_argc lo_message_get_argv lo_message_get_types lo_message_new
       lo_message_serialise)
+endif()
+if(HALO_WITH_WEB)
+  halo_library(websockets listen/panel WEBSOCKETS libwebsockets
+    HEADERS libwebsockets.h
+    SYMBOLS lws_add_http_common_headers lws_adopt_descriptor_vhost lws_adopt_socket_vhost lws_context_destroy
+      lws_context_user lws_create_context lws_finalize_write_http_header lws_get_context
+      lws_get_socket_fd lws_get_vhost_by_name lws_hdr_copy lws_hdr_total_length lws_http_transaction_completed
+      lws_rx_flow_control lws_serve_http_file lws_service lws_set_log_level lws_set_timer_usecs lws_write)
 endif()

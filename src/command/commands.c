@@ -104,12 +104,13 @@ static enum status run(void *options)
            "clap_plugin: %s\n"
            "screen: %s\n"
            "osc: %s\n"
+           "web: %s\n"
            "sofa: %s\n"
            "taglib: %s\n"
            "with libsndfile %s, libsoxr %s, jansson %s\n",
            HALO_VERSION, HALO_COMMIT, HALO_CUDA_TEXT, HALO_PIPEWIRE_TEXT, HALO_PORTAUDIO_TEXT,
            HALO_JACK_TEXT, HALO_LV2_TEXT, HALO_LADSPA_TEXT, HALO_LV2_PLUGIN_TEXT,
-           HALO_CLAP_PLUGIN_TEXT, HALO_SCREEN_TEXT, HALO_OSC_TEXT, HALO_SOFA_TEXT, HALO_TAGLIB_TEXT,
+           HALO_CLAP_PLUGIN_TEXT, HALO_SCREEN_TEXT, HALO_OSC_TEXT, HALO_WEB_TEXT, HALO_SOFA_TEXT, HALO_TAGLIB_TEXT,
            HALO_SNDFILE_TEXT, HALO_SOXR_TEXT, JANSSON_VERSION);
     return STATUS_OK;
 }

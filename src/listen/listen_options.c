@@ -1,7 +1,7 @@
 #include "base/stop.h"
 #include "listen/collect.h"
 #include "listen/listen_session.h"
-#include "listen/panel/export.h"
+#include "listen/panel/serve.h"
 #include "listen/preference.h"
 #include "live/session/live_log.h"
 #include "signal/binomial.h"
@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #define SECONDS_MOST 1e9
 
@@ -53,8 +52,21 @@ static const struct option_row test_rows[] = {
              "report the logs of several listeners together"),
     OPT_FILE("csv", "FILE", struct listen_options, csv,
              "write the trials that --collect reads as a table"),
+    {0},
+};
+
+static const struct option_row web_rows[] = {
     OPT_FILE("export", "FOLDER", struct listen_options, page_folder,
              "write a test file as a page for a browser"),
+    OPT_FLAG("serve", struct listen_options, serve,
+             "serve the page of a test, and save the answers"),
+    OPT_STRING("web", "ADDRESS:PORT", struct listen_options, web,
+               "where to serve it (default " SERVE_ADDRESS ", any free port)"),
+    OPT_FILE("tls-certificate", "FILE", struct listen_options, tls_certificate,
+             "serve by HTTPS, with this certificate"),
+    OPT_FILE("tls-key", "FILE", struct listen_options, tls_key, "key of the certificate"),
+    OPT_FLAG("web-insecure", struct listen_options, web_insecure,
+             "serve other machines without HTTPS"),
     {0},
 };
 
@@ -70,6 +82,7 @@ static const struct option_group groups[] = {
     PLAY_STAGES(offsetof(struct listen_options, play)),
     {.heading = "what plays", .rows = region_rows},
     {.heading = "blind tests", .rows = test_rows},
+    {.heading = "tests in a browser", .rows = web_rows},
     {.heading = "without a device", .rows = file_rows},
     PLAY_DEVICE(offsetof(struct listen_options, play)),
     PLAY_OTHERS("options", offsetof(struct listen_options, play)),
@@ -219,42 +232,15 @@ static enum status collect(const struct listen_options *options)
                           options->csv, options->play.force);
 }
 
-static bool is_test_file(const struct listen_options *options)
-{
-    const char *name = options->arguments.count == 1 ? options->arguments.values[0] : "";
-    const char *dot = strrchr(name, '.');
-    return dot && (strcasecmp(dot, ".yml") == 0 || strcasecmp(dot, ".yaml") == 0);
-}
-
-static enum status export_test(const struct listen_options *options)
-{
-    size_t trials = 0;
-    const struct export_settings settings = {
-        .test = options->arguments.values[0],
-        .folder = options->page_folder,
-        .listener = options->listener,
-        .force = options->play.force,
-        .quiet = options->play.verbosity == VERBOSITY_QUIET || options->play.json,
-    };
-    if (!is_test_file(options))
-        return fail(CAUSE_USAGE, "--export needs one test file: halo listen test.yml --export DIR");
-    note_verbosity(options->play.verbosity);
-    stop_watch();
-    TRY(export_page(&settings, &trials));
-    note("%s: a page of %zu trials; %s.key decodes its answers: keep it", settings.folder, trials,
-         settings.folder);
-    return STATUS_OK;
-}
-
 static enum status run(void *context)
 {
     struct listen_options *options = context;
+    if (listen_panel_is_asked(options))
+        return listen_panel_run(options);
     if (options->collect && options->verify)
         return fail(CAUSE_USAGE, "use either --collect, which also checks the logs, or --verify");
     if (options->csv && !options->collect)
         return fail(CAUSE_USAGE, "--csv needs --collect");
-    if (options->page_folder)
-        return export_test(options);
     if (options->verify)
         return verify(&options->arguments, options->play.json);
     if (options->collect)
@@ -281,6 +267,7 @@ const struct command command_listen = {
              "       halo listen --live-input [stages and options]\n"
              "       halo listen --verify LOG...\n"
              "       halo listen --collect LOG...\n"
+             "       halo listen FOLDER --serve\n"
              "\n"
              "Play a sound in a loop and switch between masks, or play sounds and switch\n"
              "between them. Choices are matched in loudness and delay.\n"
@@ -321,7 +308,8 @@ const struct command command_listen = {
         "usage: halo listen SOUND [--or SOUND...] [stages and options]\n"
         "       halo listen --live-input [stages and options]\n"
         "       halo listen --verify LOG...\n"
-        "       halo listen --collect LOG... [--csv FILE]\n\n"
+        "       halo listen --collect LOG... [--csv FILE]\n"
+        "       halo listen FOLDER --serve [--web ADDRESS:PORT]\n\n"
         "Play a sound in a loop and switch between masks, matched in loudness and delay. The\n"
         "first --mask is A, the one after the first --or is B, and so on. Or switch between\n"
         "several sounds, as far as the shortest goes: SOUND --or SOUND, with stages for all.\n"

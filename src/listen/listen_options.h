@@ -30,6 +30,11 @@ struct listen_options {
     bool collect;
     const char *csv;         /* table of collected trials to write; NULL: none */
     const char *page_folder; /* folder of the page to write of a test file; NULL: none */
+    bool serve;              /* serve the page in the folder that is the argument */
+    const char *web;         /* address of the web server; NULL: SERVE_ADDRESS */
+    const char *tls_certificate;
+    const char *tls_key;
+    bool web_insecure;
 };
 
 extern const struct command command_listen;
@@ -55,6 +60,14 @@ static inline bool listen_options_hides(const struct listen_options *options)
 
 /* Number of trials of the test. */
 size_t listen_options_trials(const struct listen_options *options);
+
+/* Whether the command is about tests in a browser: a test file, --export or --serve. */
+bool listen_panel_is_asked(const struct listen_options *options);
+
+/* Writes the page of a test file, serves a page, or runs a test file: its page is served on this
+ * machine until the answers come, which are saved with their key and reported. Errors: usage, those
+ * of export_page, serve_run and collect_report; a signal. */
+MUST_CHECK enum status listen_panel_run(const struct listen_options *options);
 
 /* Listens to a file instead of a device. Writes one pass of the region, or the requested seconds,
  * with the script's switches at their exact frames. Errors: those of sound, masks and file. */

@@ -1,0 +1,483 @@
+#include "listen/panel/web_server.h"
+
+#include "base/json_text.h"
+#include "base/options.h"
+#include "listen/panel/websockets_library.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    PATIENCE = 30,       /* seconds */
+    HEADERS_MOST = 1 << 14, /* bytes of a request's headers */
+    REPLY_MOST = 4096,   /* bytes of an answer that is no file */
+    OWN_FILES = 8,       /* descriptors of libwebsockets and of the listening socket */
+    NAME_MOST = 256,
+};
+
+static const char listener_name[] = "listener";
+
+static const char headers[] =
+    "Content-Security-Policy: default-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Cache-Control: no-store\r\n";
+
+struct web_server {
+    const struct web_settings *settings;
+    struct lws_context_creation_info info;
+    struct lws_context *context;
+    struct lws_vhost *vhost;
+    struct lws *listener;
+    int folder;
+    size_t clients;
+    bool is_loopback;
+    char link[WEB_LINK];
+    unsigned port;
+};
+
+/* A posted text, of one client. */
+struct web_post {
+    char *body;
+    size_t size, taken;
+};
+
+/* ---- the address ---- */
+
+/* Splits "ADDRESS:PORT", with brackets around an IPv6 address. */
+static enum status split_address(const char *text, char host[NAME_MOST], size_t *port)
+{
+    const char *colon = strrchr(text, ':');
+    size_t length = colon ? (size_t)(colon - text) : 0;
+    bool brackets = length > 2 && text[0] == '[' && text[length - 1] == ']';
+    if (length == 0 || length >= NAME_MOST || (!brackets && memchr(text, ':', length)))
+        return fail(CAUSE_USAGE,
+                    "--web takes ADDRESS:PORT, such as 127.0.0.1:8443 or [::1]:8443, not '%s'",
+                    text);
+    snprintf(host, NAME_MOST, "%.*s", (int)(brackets ? length - 2 : length), text + brackets);
+    return options_parse_number("web", colon + 1, 0, 65535, port);
+}
+
+static bool is_loopback(const struct sockaddr *address)
+{
+    const struct sockaddr_in *four = (const void *)address;
+    const struct sockaddr_in6 *six = (const void *)address;
+    return address->sa_family == AF_INET ? ntohl(four->sin_addr.s_addr) >> 24 == 127
+                                         : IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+}
+
+static bool is_any(const struct sockaddr *address)
+{
+    const struct sockaddr_in *four = (const void *)address;
+    const struct sockaddr_in6 *six = (const void *)address;
+    return address->sa_family == AF_INET ? four->sin_addr.s_addr == INADDR_ANY
+                                         : IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr);
+}
+
+/* Sets port and link from the bound socket. If all addresses of the machine are bound, the link has
+ * the machine's name. */
+static void make_link(struct web_server *server, int fd)
+{
+    char host[NAME_MOST] = "", port[8] = "";
+    struct sockaddr_storage bound;
+    socklen_t size = sizeof bound;
+    const struct sockaddr *address = (const void *)&bound;
+    getsockname(fd, (struct sockaddr *)&bound, &size);
+    getnameinfo(address, size, host, sizeof host, port, sizeof port,
+                NI_NUMERICHOST | NI_NUMERICSERV);
+    bool brackets = address->sa_family == AF_INET6;
+    if (is_any(address) && gethostname(host, sizeof host - 1) == 0)
+        brackets = false;
+    server->port = (unsigned)strtoul(port, NULL, 10);
+    snprintf(server->link, sizeof server->link, "http%s://%s%s%s:%s/",
+             server->settings->certificate ? "s" : "", brackets ? "[" : "", host,
+             brackets ? "]" : "", port);
+}
+
+static enum status refuse_address(const struct web_server *server, int fd, int error)
+{
+    if (fd >= 0)
+        close(fd);
+    return fail_errno(error, "cannot listen on %s", server->settings->address);
+}
+
+static enum status listen_on(struct web_server *server, const struct addrinfo *found, int *listening)
+{
+    const struct web_settings *settings = server->settings;
+    server->is_loopback = is_loopback(found->ai_addr);
+    if (!server->is_loopback && !settings->certificate && !settings->insecure)
+        return fail(CAUSE_USAGE,
+                    "%s can be reached from other machines: use --tls-certificate and --tls-key, "
+                    "or --web-insecure",
+                    settings->address);
+    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)) != 0 ||
+        bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, SOMAXCONN) != 0)
+        return refuse_address(server, fd, errno);
+    make_link(server, fd);
+    *listening = fd;
+    return STATUS_OK;
+}
+
+static enum status open_socket(struct web_server *server, int *listening)
+{
+    char host[NAME_MOST];
+    size_t port;
+    struct addrinfo *found, hints = {.ai_socktype = SOCK_STREAM};
+    TRY(split_address(server->settings->address, host, &port));
+    char service[8];
+    snprintf(service, sizeof service, "%zu", port);
+    int error = getaddrinfo(host, service, &hints, &found);
+    if (error)
+        return fail(CAUSE_USAGE, "cannot listen on %s: %s", server->settings->address,
+                    gai_strerror(error));
+    enum status status = listen_on(server, found, listening);
+    freeaddrinfo(found);
+    return status;
+}
+
+/* ---- answers ---- */
+
+json_t *web_error(const char *text)
+{
+    return json_pack("{s:s}", "error", text);
+}
+
+/* Sends JSON, which it releases. Returns what the callback has to: -1 closes the connection. */
+static int reply(struct lws *wsi, web_status status, json_t *json)
+{
+    unsigned char buffer[LWS_PRE + REPLY_MOST], *start = buffer + LWS_PRE, *at = start,
+                                                *end = buffer + sizeof buffer;
+    static const char type[] = "application/json";
+    char *text = json_line(json, JSON_COMPACT);
+    size_t size = text ? strlen(text) : 0;
+    bool done = text && size + sizeof headers < REPLY_MOST / 2 &&
+                !lws_add_http_common_headers(wsi, status, type, size, &at, end);
+    if (done) {
+        memcpy(at, headers, sizeof headers - 1);
+        at += sizeof headers - 1;
+        done = !lws_finalize_write_http_header(wsi, start, &at, end);
+    }
+    if (done) {
+        memcpy(start, text, size);
+        done = lws_write(wsi, start, size, LWS_WRITE_HTTP_FINAL) == (int)size;
+    }
+    free(text);
+    return done && !lws_http_transaction_completed(wsi) ? 0 : -1;
+}
+
+static int refuse(struct lws *wsi, web_status status, const char *why)
+{
+    return reply(wsi, status, web_error(why));
+}
+
+/* ---- files ---- */
+
+static const char *type_of(const char *name)
+{
+    const char *ending = strrchr(name, '.');
+    if (ending && strcmp(ending, ".html") == 0)
+        return "text/html; charset=utf-8";
+    if (ending && strcmp(ending, ".css") == 0)
+        return "text/css; charset=utf-8";
+    return "text/javascript; charset=utf-8";
+}
+
+/* Opens a regular file in the folder without following links. Returns -1 if there is none. */
+static int open_file(const struct web_server *server, const char *name)
+{
+    const struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+                                 .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+    struct stat about;
+    int fd = (int)syscall(SYS_openat2, server->folder, name, &how, sizeof how);
+    if (fd < 0 || (fstat(fd, &about) == 0 && S_ISREG(about.st_mode)))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static int send_file(const struct web_server *server, struct lws *wsi, const char *name)
+{
+    int fd = server->settings->serves(name) ? open_file(server, name) : -1;
+    if (fd < 0)
+        return refuse(wsi, HTTP_STATUS_NOT_FOUND, "there is no such page");
+    char path[64]; /* of the file that was checked, whatever has its name now */
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int sent = lws_serve_http_file(wsi, path, type_of(name), headers, (int)sizeof headers - 1);
+    close(fd);
+    return sent < 0 || (sent > 0 && lws_http_transaction_completed(wsi)) ? -1 : 0;
+}
+
+/* ---- requests ---- */
+
+/* The value of a header; empty: it is missing or too long. */
+static void copy_header(struct lws *wsi, enum lws_token_indexes token, char value[NAME_MOST])
+{
+    if (lws_hdr_copy(wsi, value, NAME_MOST, token) < 0)
+        value[0] = '\0';
+}
+
+static bool is_own_host(const struct web_server *server, const char *host)
+{
+    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    char own[NAME_MOST];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(own, sizeof own, "%s:%u", names[i], server->port);
+        if (strcasecmp(host, own) == 0)
+            return true;
+    }
+    return !server->is_loopback;
+}
+
+/* Whether a request comes from the server's own page, or from no page. */
+static bool is_own_origin(const struct web_server *server, struct lws *wsi, const char *host)
+{
+    char origin[NAME_MOST], own[NAME_MOST + 8];
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) == 0)
+        return true;
+    copy_header(wsi, WSI_TOKEN_ORIGIN, origin);
+    snprintf(own, sizeof own, "http%s://%s", server->settings->certificate ? "s" : "", host);
+    return strcasecmp(origin, own) == 0;
+}
+
+/* Prepares for the body, which follows. */
+static int begin_post(struct lws *wsi, struct web_post *post)
+{
+    char length[NAME_MOST], *end;
+    copy_header(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH, length);
+    unsigned long long size = strtoull(length, &end, 10);
+    if (length[strspn(length, "0123456789")] || size == 0 ||
+        lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0) {
+        (void)refuse(wsi, HTTP_STATUS_LENGTH_REQUIRED, "the length of the answers is missing");
+        return -1; /* nobody knows where the next request begins */
+    }
+    lws_set_timer_usecs(wsi, PATIENCE * LWS_US_PER_SEC);
+    if (size > WEB_BODY_MOST)
+        return refuse(wsi, HTTP_STATUS_REQ_ENTITY_TOO_LARGE, "the answers are larger than 4 MiB");
+    *post = (struct web_post){.body = malloc(size), .size = size};
+    return post->body ? 0 : -1;
+}
+
+static int take_body(struct web_post *post, const void *bytes, size_t size)
+{
+    if (!post->body || size > post->size - post->taken)
+        return -1;
+    memcpy(post->body + post->taken, bytes, size);
+    post->taken += size;
+    return 0;
+}
+
+static void forget_post(struct web_post *post)
+{
+    if (post)
+        free(post->body);
+    if (post)
+        *post = (struct web_post){0};
+}
+
+static int end_post(const struct web_server *server, struct lws *wsi, struct web_post *post)
+{
+    json_t *answer = NULL;
+    lws_set_timer_usecs(wsi, LWS_SET_TIMER_USEC_CANCEL);
+    web_status status =
+        server->settings->post(server->settings->context, post->body, post->taken, &answer);
+    forget_post(post);
+    return reply(wsi, status, answer);
+}
+
+static int take_request(struct web_server *server, struct lws *wsi, struct web_post *post,
+                        const char *path, size_t length)
+{
+    char host[NAME_MOST];
+    copy_header(wsi, WSI_TOKEN_HOST, host);
+    bool posts = lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0;
+    const char *name = path + (path[0] == '/');
+    if (strlen(path) != length || !is_own_host(server, host) || !is_own_origin(server, wsi, host))
+        return refuse(wsi, HTTP_STATUS_FORBIDDEN, "this page was not opened by its own link");
+    if (posts && strcmp(name, server->settings->post_name) == 0)
+        return begin_post(wsi, post);
+    if (posts || lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) == 0)
+        return refuse(wsi, HTTP_STATUS_METHOD_NOT_ALLOWED, "only pages can be read here");
+    return send_file(server, wsi, *name ? name : "index.html");
+}
+
+static int handle_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                       size_t length)
+{
+    struct web_server *server = lws_context_user(lws_get_context(wsi));
+    switch ((int)reason) {
+    case LWS_CALLBACK_HTTP:
+        return take_request(server, wsi, user, in, length);
+    case LWS_CALLBACK_HTTP_BODY:
+        return take_body(user, in, length);
+    case LWS_CALLBACK_HTTP_BODY_COMPLETION:
+        return end_post(server, wsi, user);
+    case LWS_CALLBACK_HTTP_FILE_COMPLETION:
+        return lws_http_transaction_completed(wsi) ? -1 : 0;
+    case LWS_CALLBACK_HTTP_DROP_PROTOCOL:
+    case LWS_CALLBACK_CLOSED_HTTP:
+        forget_post(user);
+        return 0;
+    case LWS_CALLBACK_TIMER:                      /* the body took too long */
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:       /* to websockets or HTTP/2 */
+    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: /* websockets */
+        return -1;
+    case LWS_CALLBACK_WSI_CREATE:
+        server->clients++;
+        return 0;
+    case LWS_CALLBACK_WSI_DESTROY:
+        server->clients--;
+        if (server->listener && wsi != server->listener)
+            lws_rx_flow_control(server->listener, 1);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+/* Accepts a client. At the limit, the others wait until one leaves. */
+static int handle_listener(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                           size_t length)
+{
+    (void)user, (void)in, (void)length;
+    struct web_server *server = lws_context_user(lws_get_context(wsi));
+    if (reason != LWS_CALLBACK_RAW_RX_FILE)
+        return 0;
+    if (server->clients > WEB_CLIENTS_MOST) { /* the listener counts, too */
+        lws_rx_flow_control(wsi, 0);
+        return 0;
+    }
+    int fd = accept4(lws_get_socket_fd(wsi), NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0)
+        lws_adopt_socket_vhost(server->vhost, fd);
+    return 0;
+}
+
+static const struct lws_protocols protocols[] = {
+    {.name = "http", .callback = handle_http, .per_session_data_size = sizeof(struct web_post)},
+    {.name = listener_name, .callback = handle_listener},
+    {.name = NULL},
+};
+
+/* ---- the server ---- */
+
+static char last_line[256];
+
+static void take_line(int level, const char *line)
+{
+    (void)level;
+    snprintf(last_line, sizeof last_line, "%.*s", (int)strcspn(line, "\n"), line);
+    note_detail("%s", last_line);
+}
+
+static enum status check_tls(const struct web_settings *settings)
+{
+    const char *const files[] = {settings->certificate, settings->key};
+    if (!settings->certificate != !settings->key)
+        return fail(CAUSE_USAGE, "--tls-certificate and --tls-key need each other");
+    for (size_t i = 0; settings->certificate && i < 2; i++)
+        if (access(files[i], R_OK) != 0)
+            return fail_errno(errno, "cannot read %s", files[i]);
+    return STATUS_OK;
+}
+
+static enum status start(struct web_server *server)
+{
+    const struct web_settings *settings = server->settings;
+    struct lws_context_creation_info *info = &server->info;
+    *info = (struct lws_context_creation_info){
+        .port = CONTEXT_PORT_NO_LISTEN_SERVER,
+        .protocols = protocols,
+        .user = server,
+        .options = settings->certificate ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0,
+        .ssl_cert_filepath = settings->certificate,
+        .ssl_private_key_filepath = settings->key,
+        .alpn = "http/1.1",
+        .server_string = "halo",
+        .timeout_secs = PATIENCE,
+        .timeout_secs_ah_idle = PATIENCE,
+        .max_http_header_data = HEADERS_MOST,
+        .max_http_header_pool = WEB_CLIENTS_MOST,
+        .fd_limit_per_thread = WEB_CLIENTS_MOST + OWN_FILES,
+    };
+    lws_set_log_level(LLL_ERR | LLL_WARN, take_line);
+    server->context = lws_create_context(info);
+    server->vhost =
+        server->context ? lws_get_vhost_by_name(server->context, "default") : NULL;
+    if (server->vhost)
+        return STATUS_OK;
+    if (settings->certificate)
+        return fail(CAUSE_OTHER, "cannot use %s with %s: %s", settings->certificate, settings->key,
+                    last_line);
+    return fail(CAUSE_OTHER, "cannot start libwebsockets: %s", last_line);
+}
+
+static enum status open_server(struct web_server *server)
+{
+    int fd;
+    TRY(check_tls(server->settings));
+    server->folder = open(server->settings->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (server->folder < 0)
+        return fail_errno(errno, "cannot open the folder %s", server->settings->folder);
+    TRY(library_open(&websockets_library));
+    TRY(open_socket(server, &fd));
+    enum status status = start(server);
+    if (status != STATUS_OK) {
+        close(fd);
+        return status;
+    }
+    server->listener =
+        lws_adopt_descriptor_vhost(server->vhost, LWS_ADOPT_RAW_FILE_DESC,
+                                   (lws_sock_file_fd_type){.filefd = fd}, listener_name, NULL);
+    return server->listener ? STATUS_OK : fail_memory("a web server");
+}
+
+enum status web_server_open(const struct web_settings *settings, struct web_server **server)
+{
+    *server = calloc(1, sizeof **server);
+    if (!*server)
+        return fail_memory("a web server");
+    (*server)->settings = settings;
+    (*server)->folder = -1;
+    enum status status = open_server(*server);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    web_server_close(*server);
+    *server = NULL;
+    return status;
+}
+
+void web_server_close(struct web_server *server)
+{
+    if (!server)
+        return;
+    server->listener = NULL;
+    if (server->context)
+        lws_context_destroy(server->context);
+    if (server->folder >= 0)
+        close(server->folder);
+    free(server);
+}
+
+const char *web_server_link(const struct web_server *server)
+{
+    return server->link;
+}
+
+enum status web_server_serve(struct web_server *server)
+{
+    return lws_service(server->context, 0) >= 0 ? STATUS_OK
+                                                : fail(CAUSE_OTHER, "the web server failed");
+}
