@@ -48,9 +48,11 @@ static const struct option_row test_rows[] = {
     OPT_STRING("listener", "NAME", struct listen_options, listener, "who listens, for the log"),
     OPT_FLAG("verify", struct listen_options, verify, "check the logs of tests; play nothing"),
     OPT_FLAG("collect", struct listen_options, collect,
-             "report the logs of several listeners together"),
+             "report the logs or answers of several listeners together"),
     OPT_FILE("csv", "FILE", struct listen_options, csv,
              "write the trials that --collect reads as a table"),
+    OPT_FILE("plot", "FILE", struct listen_options, collect_plot,
+             "draw the ratings that --collect reads: .svg, .png or .pdf"),
     {0},
 };
 
@@ -210,9 +212,13 @@ static enum status collect(const struct listen_options *options)
 {
     const struct string_list *logs = &options->arguments;
     if (logs->count == 0)
-        return fail(CAUSE_USAGE, "which logs? halo listen --collect LOG...");
-    return collect_report((const char *const *)logs->values, logs->count, options->play.json,
-                          options->csv, options->play.force);
+        return fail(CAUSE_USAGE, "which logs? halo listen --collect FILE...");
+    return collect_report(&(struct collect_settings){.paths = (const char *const *)logs->values,
+                                                     .count = logs->count,
+                                                     .json = options->play.json,
+                                                     .csv = options->csv,
+                                                     .plot = options->collect_plot,
+                                                     .force = options->play.force});
 }
 
 static enum status run(void *context)
@@ -220,8 +226,8 @@ static enum status run(void *context)
     struct listen_options *options = context;
     if (options->collect && options->verify)
         return fail(CAUSE_USAGE, "use either --collect, which also checks the logs, or --verify");
-    if (options->csv && !options->collect)
-        return fail(CAUSE_USAGE, "--csv needs --collect");
+    if ((options->csv || options->collect_plot) && !options->collect)
+        return fail(CAUSE_USAGE, "%s needs --collect", options->csv ? "--csv" : "--plot");
     if (options->verify)
         return verify(&options->arguments, options->play.json);
     if (options->collect)
@@ -247,7 +253,7 @@ const struct command command_listen = {
     .brief = "usage: halo listen SOUND [--or SOUND...] [stages and options]\n"
              "       halo listen --live-input [stages and options]\n"
              "       halo listen --verify LOG...\n"
-             "       halo listen --collect LOG...\n"
+             "       halo listen --collect FILE...\n"
              "\n"
              "Play a sound in a loop and switch between masks, or play sounds and switch\n"
              "between them. Choices are matched in loudness and delay.\n"
@@ -288,7 +294,7 @@ const struct command command_listen = {
         "usage: halo listen SOUND [--or SOUND...] [stages and options]\n"
         "       halo listen --live-input [stages and options]\n"
         "       halo listen --verify LOG...\n"
-        "       halo listen --collect LOG... [--csv FILE]\n\n"
+        "       halo listen --collect FILE... [--csv FILE] [--plot FILE]\n\n"
         "Play a sound in a loop and switch between masks, matched in loudness and delay. The\n"
         "first --mask is A, the one after the first --or is B, and so on. Or switch between\n"
         "several sounds, as far as the shortest goes: SOUND --or SOUND, with stages for all.\n"

@@ -28,7 +28,8 @@ struct listen_options {
     const char *listener; /* name of the listener; NULL: none */
     bool verify;
     bool collect;
-    const char *csv; /* table of collected trials to write; NULL: none */
+    const char *csv;          /* table of collected trials to write; NULL: none */
+    const char *collect_plot; /* drawing of collected ratings to write; NULL: none */
 };
 
 extern const struct command command_listen;
