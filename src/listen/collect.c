@@ -11,32 +11,33 @@
 
 /* ---- abx ---- */
 
-static enum status report_abx(const struct collect *all, json_t *report)
+static size_t hits_of(const struct collect *all, size_t person)
 {
     size_t hits = 0;
-    double *p = calloc(2 * all->people, sizeof *p), *holm = p ? p + all->people : NULL;
-    size_t *own = calloc(all->people, sizeof *own), index;
-    json_t *person;
-    if (!p || !own) {
-        free(p);
-        free(own);
-        return fail_memory("a report");
-    }
     for (size_t t = 0; t < all->trial_count; t++)
-        own[all->trials[t].person] += all->trials[t].first == all->trials[t].second;
+        hits += all->trials[t].person == person && all->trials[t].first == all->trials[t].second;
+    return hits;
+}
+
+static enum status report_abx(const struct collect *all, json_t *report)
+{
+    double *p = calloc(2 * all->people, sizeof *p);
+    size_t hits = 0, index;
+    json_t *person;
+    if (!p)
+        return fail_memory("a report");
     for (size_t i = 0; i < all->people; i++) {
-        p[i] = binomial_p_value(own[i], all->persons[i].trials);
-        hits += own[i];
+        p[i] = binomial_p_value(hits_of(all, i), all->persons[i].trials);
+        hits += hits_of(all, i);
     }
-    ratings_holm(p, all->people, holm);
+    ratings_holm(p, all->people, p + all->people);
     json_array_foreach(json_object_get(report, "listeners"), index, person)
     {
-        json_object_set_new(person, "hits", json_integer((json_int_t)own[index]));
+        json_object_set_new(person, "hits", json_integer((json_int_t)hits_of(all, index)));
         json_object_set_new(person, "p_value", json_real(p[index]));
-        json_object_set_new(person, "p_holm", json_real(holm[index]));
+        json_object_set_new(person, "p_holm", json_real(p[all->people + index]));
     }
     free(p);
-    free(own);
     struct binomial_interval rate = binomial_interval(hits, all->trial_count);
     json_object_set_new(report, "group",
                         json_pack("{s:I, s:I, s:f, s:[f,f]}", "hits", (json_int_t)hits, "trials",
@@ -158,13 +159,14 @@ static enum status report_preference(const struct collect *all, json_t *report)
 {
     struct counts sum = {0}, *people = calloc(all->people, sizeof *people);
     double *drawn = calloc(all->choices * STRENGTH_DRAWS, sizeof *drawn);
-    for (size_t i = 0; people && i < all->people; i++)
-        preference_pairs_name(all->choices, people[i].pairs);
     preference_pairs_name(all->choices, sum.pairs);
-    for (size_t t = 0; people && t < all->trial_count; t++)
-        count_trial(&all->trials[t], &people[all->trials[t].person]);
-    for (size_t i = 0; people && i < all->people; i++)
+    for (size_t i = 0; people && i < all->people; i++) {
+        preference_pairs_name(all->choices, people[i].pairs);
+        for (size_t t = 0; t < all->trial_count; t++)
+            if (all->trials[t].person == i)
+                count_trial(&all->trials[t], &people[i]);
         add_counts(all->choices, &people[i], &sum);
+    }
     preference_test(sum.pairs, preference_pairs(all->choices));
     bool done = people && drawn;
     if (done) {
@@ -232,17 +234,18 @@ static json_t *listeners_json(const struct collect *all)
     return list;
 }
 
-static enum status add_results(struct collect *all, json_t *report)
+static enum status write_all(struct collect *all, const struct collect_settings *settings,
+                             json_t *report)
 {
-    if (all->kind == COLLECT_ABX)
-        return report_abx(all, report);
-    if (all->kind == COLLECT_PREFERENCE)
-        return report_preference(all, report);
-    return collect_ratings_report(all, report);
-}
-
-static void print_report(const struct collect *all, const json_t *report)
-{
+    TRY(all->kind == COLLECT_ABX          ? report_abx(all, report)
+        : all->kind == COLLECT_PREFERENCE ? report_preference(all, report)
+                                          : collect_ratings_report(all, report));
+    if (settings->csv)
+        TRY(collect_write_table(all, settings->csv, settings->force));
+    if (settings->plot)
+        TRY(collect_draw(all, report, settings->plot, settings->force));
+    if (settings->json)
+        return json_print(json_incref(report), 0, "a report");
     if (all->kind == COLLECT_ABX)
         print_abx(report);
     else if (all->kind == COLLECT_PREFERENCE)
@@ -251,18 +254,6 @@ static void print_report(const struct collect *all, const json_t *report)
         collect_ratings_print(all, report);
     if (all->early > 0)
         printf("note: %zu of %zu tests were stopped early\n", all->early, all->tests);
-}
-
-static enum status write_all(const struct collect *all, const struct collect_settings *settings,
-                             json_t *report)
-{
-    if (settings->csv)
-        TRY(collect_write_table(all, settings->csv, settings->force));
-    if (settings->plot)
-        TRY(collect_draw(all, report, settings->plot, settings->force));
-    if (settings->json)
-        return json_print(json_incref(report), 0, "a report");
-    print_report(all, report);
     return STATUS_OK;
 }
 
@@ -271,14 +262,12 @@ static enum status collect(struct collect *all, const struct collect_settings *s
     if (settings->plot)
         TRY(gnuplot_check_file(settings->plot));
     TRY(collect_read(settings->paths, settings->count, all));
-    if (settings->plot && (all->kind == COLLECT_ABX || all->kind == COLLECT_PREFERENCE))
+    if (settings->plot && !collect_is_rated(all))
         return fail(CAUSE_USAGE, "--plot draws ratings; %s has none", all->model->path);
     json_t *report =
         json_pack("{s:s, s:I, s:o}", "test", collect_kind_names[all->kind], "stopped_early",
                   (json_int_t)all->early, "listeners", listeners_json(all));
-    enum status status = report ? add_results(all, report) : fail_memory("a report");
-    if (status == STATUS_OK)
-        status = write_all(all, settings, report);
+    enum status status = report ? write_all(all, settings, report) : fail_memory("a report");
     json_decref(report);
     return status;
 }

@@ -6,13 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- scores ---- */
+enum { ESTIMATES_MOST = COLLECT_CHOICES_MOST + COLLECT_PAIRS_MOST };
+enum { BOOTSTRAP_DRAWS = 10000, SOUNDS_LEAST = 5 /* fewer are not drawn */ };
 
-double collect_number(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
+static const struct scale {
+    double least, most;
+    const char *title;
+} scales[COLLECT_KINDS] = {
+    [COLLECT_RANKING] = {RATING_LEAST, RATING_MOST, "mean rating, 1 to 5"},
+    [COLLECT_MUSHRA] = {0, 100, "mean rating, 0 to 100"},
+    [COLLECT_BS1116] = {-4, 4, "mean difference from the reference, in grades"}};
+
+/* A mean score, or the mean difference of two scores. */
+struct estimate {
+    size_t score, other; /* `other` COLLECT_NONE: no difference */
+    double low, high;    /* bootstrap interval; NaN: none */
+};
+
+/* ---- scores ---- */
 
 static struct collect_score *score_at(const struct collect_scores *scores, size_t person,
                                       size_t sound, size_t score)
@@ -32,16 +43,6 @@ double collect_score(const struct collect_scores *scores, size_t person, size_t 
     return sum / count;
 }
 
-/* The grade of the sound in a bs1116 trial that is not the reference, minus that of the
- * reference. */
-static double difference_grade(const struct collect *all, const struct collect_trial *trial)
-{
-    for (size_t c = 0; c < all->choices; c++)
-        if (c != all->reference && !isnan(trial->ratings[c]))
-            return trial->ratings[c] - trial->ratings[all->reference];
-    return NAN;
-}
-
 enum status collect_scores_init(const struct collect *all, bool without,
                                 struct collect_scores *scores)
 {
@@ -50,80 +51,44 @@ enum status collect_scores_init(const struct collect *all, bool without,
     for (size_t c = 0; c < all->choices; c++)
         if (!fine || c != all->reference)
             scores->choices[scores->count++] = c;
-    size_t *places = calloc(all->people, sizeof *places);
     scores->table = calloc(all->people * scores->sounds * scores->count, sizeof *scores->table);
-    if (!places || !scores->table) {
-        free(places);
+    if (!scores->table)
         return fail_memory("ratings");
+    for (size_t p = 0; p < all->people; p++) {
+        if (without && all->persons[p].flagged)
+            continue;
+        for (const struct collect_trial *trial = all->trials;
+             trial < all->trials + all->trial_count; trial++)
+            for (size_t i = 0; trial->person == p && i < scores->count; i++) {
+                double rating = trial->ratings[scores->choices[i]];
+                struct collect_score *own = score_at(scores, scores->people, trial->sound, i);
+                own->sum +=
+                    isnan(rating) ? 0 : rating - (fine ? trial->ratings[all->reference] : 0);
+                own->count += !isnan(rating);
+            }
+        scores->people++;
     }
-    for (size_t i = 0; i < all->people; i++)
-        places[i] = without && all->persons[i].flagged ? SIZE_MAX : scores->people++;
-    for (size_t t = 0; t < all->trial_count; t++) {
-        const struct collect_trial *trial = &all->trials[t];
-        for (size_t i = 0; places[trial->person] < SIZE_MAX && i < scores->count; i++) {
-            double rating = trial->ratings[scores->choices[i]];
-            struct collect_score *own = score_at(scores, places[trial->person], trial->sound, i);
-            if (isnan(rating))
-                continue;
-            own->sum += fine ? difference_grade(all, trial) : rating;
-            own->count++;
-        }
-    }
-    free(places);
     return STATUS_OK;
 }
 
-/* ---- estimates ---- */
-
-enum { ESTIMATES_MOST = COLLECT_CHOICES_MOST + COLLECT_PAIRS_MOST };
-enum { BOOTSTRAP_DRAWS = 10000, SOUNDS_LEAST = 5 /* fewer are not drawn */ };
-
-/* A mean score, or the mean difference of two scores. */
-struct estimate {
-    size_t score, other; /* `other` COLLECT_NONE: no difference */
-    double low, high;    /* bootstrap interval; NaN: none */
-};
-
-static size_t list_estimates(const struct collect_scores *scores, struct estimate *list)
+static double estimate_of(const struct collect_scores *scores, const struct estimate *estimate,
+                          size_t person, const double *weights)
 {
-    size_t count = 0;
-    for (size_t a = 0; a < scores->count; a++)
-        list[count++] = (struct estimate){a, COLLECT_NONE, NAN, NAN};
-    for (size_t a = 0; a < scores->count; a++)
-        for (size_t b = a + 1; b < scores->count; b++)
-            list[count++] = (struct estimate){a, b, NAN, NAN};
-    return count;
+    double own = collect_score(scores, person, estimate->score, weights);
+    return estimate->other == COLLECT_NONE
+               ? own
+               : own - collect_score(scores, person, estimate->other, weights);
 }
 
-static double estimate_of(const struct estimate *estimate, const double *means)
-{
-    return means[estimate->score] - (estimate->other == COLLECT_NONE ? 0 : means[estimate->other]);
-}
-
-/* Values of an estimate by listener, without those who have none. Returns their number. */
-static size_t values_of(const struct collect_scores *scores, const struct estimate *estimate,
-                        double *values)
-{
-    size_t count = 0;
-    for (size_t p = 0; p < scores->people; p++) {
-        double means[COLLECT_CHOICES_MOST];
-        for (size_t i = 0; i < scores->count; i++)
-            means[i] = collect_score(scores, p, i, NULL);
-        double value = estimate_of(estimate, means);
-        if (!isnan(value))
-            values[count++] = value;
-    }
-    return count;
-}
+/* ---- bootstrap ---- */
 
 static double quantile(const double *sorted, size_t count, double share)
 {
-    if (count == 0)
-        return NAN;
     double place = share * (double)(count - 1);
     size_t at = (size_t)place;
-    double next = sorted[at + 1 < count ? at + 1 : at];
-    return sorted[at] + (place - (double)at) * (next - sorted[at]);
+    if (count == 0)
+        return NAN;
+    return sorted[at] + (place - (double)at) * (sorted[at + 1 < count ? at + 1 : at] - sorted[at]);
 }
 
 static int ascending(const void *a, const void *b)
@@ -147,127 +112,107 @@ static void draw(uint64_t *counter, double *times, size_t count)
     for (size_t i = 0; i < count; i++)
         times[i] = 0;
     for (size_t i = 0; i < count; i++)
-        times[(size_t)((noise_hash((*counter)++) >> 32) * count >> 32)]++;
+        times[(noise_hash((*counter)++) >> 32) * count >> 32]++;
 }
 
-/* The estimates of one draw; NaN if no drawn listener has one. */
-static void estimate_drawn(const struct collect_scores *scores, const double *people,
-                           const double *sounds, const struct estimate *list, size_t count,
-                           double *drawn)
+/* The mean of an estimate over drawn listeners; NaN if none of them has one. `sounds` NULL: all. */
+static double mean_drawn(const struct collect_scores *scores, const struct estimate *estimate,
+                         const double *people, const double *sounds)
 {
-    double sums[ESTIMATES_MOST] = {0}, weights[ESTIMATES_MOST] = {0};
+    double sum = 0, weight = 0;
     for (size_t p = 0; p < scores->people; p++) {
-        double means[COLLECT_CHOICES_MOST];
-        for (size_t i = 0; people[p] > 0 && i < scores->count; i++)
-            means[i] = collect_score(scores, p, i, sounds);
-        for (size_t e = 0; people[p] > 0 && e < count; e++) {
-            double value = estimate_of(&list[e], means);
-            sums[e] += isnan(value) ? 0 : people[p] * value;
-            weights[e] += isnan(value) ? 0 : people[p];
-        }
+        double value = people[p] > 0 ? estimate_of(scores, estimate, p, sounds) : NAN;
+        sum += isnan(value) ? 0 : people[p] * value;
+        weight += isnan(value) ? 0 : people[p];
     }
-    for (size_t e = 0; e < count; e++)
-        drawn[e] = sums[e] / weights[e];
+    return sum / weight;
 }
 
-/* Percentile intervals of 95 %: listeners are drawn, and sounds too if there are enough. */
-static enum status bootstrap(const struct collect_scores *scores, struct estimate *list,
-                             size_t count)
+/* Computes the interval of an estimate. Listeners are drawn, and sounds too if there are enough.
+ * All estimates have the same draws. */
+static enum status bootstrap(const struct collect_scores *scores, struct estimate *estimate)
 {
-    double drawn[ESTIMATES_MOST];
-    size_t kept[ESTIMATES_MOST] = {0};
-    double *all = calloc(count * BOOTSTRAP_DRAWS, sizeof *all);
-    double *people = calloc(scores->people + scores->sounds + 1, sizeof *people);
-    double *sounds = people ? people + scores->people : NULL;
+    double *people = calloc(scores->people + scores->sounds, sizeof *people);
+    double *means = calloc(BOOTSTRAP_DRAWS, sizeof *means);
+    bool done = people && means, by_sound = scores->sounds >= SOUNDS_LEAST;
+    double *sounds = done && by_sound ? people + scores->people : NULL;
     uint64_t counter = RATINGS_SEED;
-    for (size_t i = 0; all && people && scores->people > 1 && i < BOOTSTRAP_DRAWS; i++) {
+    size_t kept = 0;
+    for (size_t i = 0; done && scores->people > 1 && i < BOOTSTRAP_DRAWS; i++) {
         draw(&counter, people, scores->people);
-        if (scores->sounds >= SOUNDS_LEAST)
+        if (sounds)
             draw(&counter, sounds, scores->sounds);
-        estimate_drawn(scores, people, scores->sounds >= SOUNDS_LEAST ? sounds : NULL, list, count,
-                       drawn);
-        for (size_t e = 0; e < count; e++)
-            if (!isnan(drawn[e]))
-                all[e * BOOTSTRAP_DRAWS + kept[e]++] = drawn[e];
+        means[kept] = mean_drawn(scores, estimate, people, sounds);
+        kept += isnan(means[kept]) ? 0 : 1;
     }
-    for (size_t e = 0; all && people && e < count; e++)
-        collect_interval(all + e * BOOTSTRAP_DRAWS, kept[e], &list[e].low, &list[e].high);
-    bool done = all && people;
-    free(all);
+    collect_interval(means, kept, &estimate->low, &estimate->high);
     free(people);
+    free(means);
     return done ? STATUS_OK : fail_memory("ratings");
 }
 
 /* ---- the report ---- */
-
-static void limits_of(const struct collect *all, double *least, double *most)
-{
-    static const double limits[COLLECT_KINDS][2] = {[COLLECT_RANKING] = {RATING_LEAST, RATING_MOST},
-                                                    [COLLECT_MUSHRA] = {0, 100},
-                                                    [COLLECT_BS1116] = {-4, 4}};
-    *least = limits[all->kind][0];
-    *most = limits[all->kind][1];
-}
 
 json_t *collect_interval_json(double low, double high)
 {
     return json_pack("[o,o]", trial_log_number(low), trial_log_number(high));
 }
 
-static json_t *choice_json(const struct collect *all, const struct collect_scores *scores,
-                           const struct estimate *own, double *values)
+/* `values`: room for a value of each listener. */
+static json_t *estimate_json(const struct collect *all, const struct collect_scores *scores,
+                             const struct estimate *own, double *values, double *p_value)
 {
-    double least, most;
-    size_t count = values_of(scores, own, values);
-    struct ratings_paired mean = ratings_paired(values, count);
-    limits_of(all, &least, &most);
-    if (isfinite(mean.low)) { /* within the scale, as in the report of one test */
-        mean.low = fmax(mean.low, least);
-        mean.high = fmin(mean.high, most);
+    const char *name = collect_name(all, scores->choices[own->score]);
+    bool is_pair = own->other != COLLECT_NONE;
+    size_t count = 0;
+    for (size_t p = 0; p < scores->people; p++) {
+        values[count] = estimate_of(scores, own, p, NULL);
+        count += isnan(values[count]) ? 0 : 1;
     }
-    qsort(values, count, sizeof *values, ascending);
-    return json_pack(
-        "{s:s, s:o, s:o, s:o, s:o, s:o}", "name", collect_name(all, scores->choices[own->score]),
-        "mean", trial_log_number(mean.mean), "interval", collect_interval_json(mean.low, mean.high),
-        "bootstrap", collect_interval_json(own->low, own->high), "median",
-        trial_log_number(quantile(values, count, 0.5)), "quartiles",
-        collect_interval_json(quantile(values, count, 0.25), quantile(values, count, 0.75)));
-}
-
-static json_t *pair_json(const struct collect *all, const struct collect_scores *scores,
-                         const struct estimate *own, double *values, double *p_value)
-{
-    size_t count = values_of(scores, own, values);
     struct ratings_paired mean = ratings_paired(values, count);
+    if (!is_pair && isfinite(mean.low)) { /* within the scale, as in the report of one test */
+        mean.low = fmax(mean.low, scales[all->kind].least);
+        mean.high = fmin(mean.high, scales[all->kind].most);
+    }
     *p_value = count > 1 ? mean.p_value : NAN;
-    return json_pack(
-        "{s:[s,s], s:o, s:o, s:o, s:o}", "pair", collect_name(all, scores->choices[own->score]),
-        collect_name(all, scores->choices[own->other]), "difference", trial_log_number(mean.mean),
-        "interval", collect_interval_json(mean.low, mean.high), "bootstrap",
-        collect_interval_json(own->low, own->high), "p_value", trial_log_number(*p_value));
+    qsort(values, count, sizeof *values, ascending);
+    json_t *row =
+        json_pack("{s:o, s:o, s:o}", is_pair ? "difference" : "mean", trial_log_number(mean.mean),
+                  "interval", collect_interval_json(mean.low, mean.high), "bootstrap",
+                  collect_interval_json(own->low, own->high));
+    json_object_update_new(
+        row, is_pair ? json_pack("{s:[s,s], s:o}", "pair", name,
+                                 collect_name(all, scores->choices[own->other]), "p_value",
+                                 trial_log_number(*p_value))
+                     : json_pack("{s:s, s:o, s:o}", "name", name, "median",
+                                 trial_log_number(quantile(values, count, 0.5)), "quartiles",
+                                 collect_interval_json(quantile(values, count, 0.25),
+                                                       quantile(values, count, 0.75))));
+    return row;
 }
 
 /* Adds "choices" and "pairs". */
 static enum status add_results(const struct collect *all, const struct collect_scores *scores,
                                double *values, json_t *report)
 {
-    struct estimate list[ESTIMATES_MOST];
-    double p[COLLECT_PAIRS_MOST] = {0}, holm[COLLECT_PAIRS_MOST];
-    size_t count = list_estimates(scores, list), index;
+    double p[COLLECT_PAIRS_MOST + 1] = {0}, holm[COLLECT_PAIRS_MOST];
+    size_t count = 0, index;
     json_t *choices = json_array(), *pairs = json_array(), *pair;
     json_object_set_new(report, "choices", choices);
     json_object_set_new(report, "pairs", pairs);
     json_object_set_new(
-        report, "bootstrap_draws",
+        report, "drawn",
         json_string(scores->sounds >= SOUNDS_LEAST ? "listeners and sounds" : "listeners"));
-    TRY(bootstrap(scores, list, count));
-    for (size_t e = 0; e < count; e++)
-        if (e < scores->count)
-            json_array_append_new(choices, choice_json(all, scores, &list[e], values));
-        else
-            json_array_append_new(pairs,
-                                  pair_json(all, scores, &list[e], values, &p[e - scores->count]));
-    ratings_holm(p, count - scores->count, holm);
+    for (size_t a = 0; a < scores->count; a++)
+        for (size_t b = a + 1; b <= scores->count; b++) {
+            bool is_pair = b < scores->count; /* the last one of each is the choice itself */
+            struct estimate estimate = {a, is_pair ? b : COLLECT_NONE, NAN, NAN};
+            TRY(bootstrap(scores, &estimate));
+            json_array_append_new(is_pair ? pairs : choices,
+                                  estimate_json(all, scores, &estimate, values, &p[count]));
+            count += is_pair;
+        }
+    ratings_holm(p, count, holm);
     json_array_foreach(pairs, index, pair)
     {
         json_object_set_new(pair, "p_holm", trial_log_number(holm[index]));
@@ -279,7 +224,7 @@ static enum status report_on(const struct collect *all, bool without, json_t *re
 {
     struct collect_scores scores;
     enum status status = collect_scores_init(all, without, &scores);
-    double *values = calloc(all->people, sizeof *values);
+    double *values = calloc(all->people + 1, sizeof *values);
     if (status == STATUS_OK)
         status = values ? add_results(all, &scores, values, report) : fail_memory("ratings");
     free(values);
@@ -291,9 +236,9 @@ static enum status report_on(const struct collect *all, bool without, json_t *re
 
 /* Flags a listener as ITU-R BS.1534-3 says: in more than 15 % of the trials the hidden reference
  * was rated below 90, or the anchor of 7 kHz above 90. */
-static void flag_mushra(const struct collect *all, struct collect_person *person, size_t index,
-                        json_t *report)
+static json_t *flag_mushra(const struct collect *all, size_t index)
 {
+    struct collect_person *person = &all->persons[index];
     size_t below = 0, above = 0;
     for (size_t t = 0; t < all->trial_count; t++) {
         const struct collect_trial *trial = &all->trials[t];
@@ -302,47 +247,43 @@ static void flag_mushra(const struct collect *all, struct collect_person *person
                  trial->ratings[all->anchor] > 90;
     }
     person->flagged = 100 * below > 15 * person->trials || 100 * above > 15 * person->trials;
-    json_object_set_new(report, "reference_below_90", json_integer((json_int_t)below));
-    json_object_set_new(report, "anchor_above_90", json_integer((json_int_t)above));
+    return json_pack("{s:b, s:I, s:I}", "flagged", person->flagged, "reference_below_90",
+                     (json_int_t)below, "anchor_above_90", (json_int_t)above);
 }
 
-/* Flags a listener as ITU-R BS.1116 says: the mean difference grade is not shown to be below 0, by a
- * one-sided t-test. Equal grades have no such test; then a sign test takes its place. */
-static enum status flag_bs1116(const struct collect *all, struct collect_person *person,
-                               size_t index, json_t *report)
+/* Flags a listener as ITU-R BS.1116-3 says: a one-sided t-test does not show that the mean
+ * difference grade is below 0. Equal grades have no such test; then a sign test takes its place. */
+static json_t *flag_bs1116(const struct collect *all, size_t index)
 {
+    struct collect_person *person = &all->persons[index];
     double *grades = calloc(person->trials, sizeof *grades);
     size_t count = 0;
-    if (!grades)
-        return fail_memory("ratings");
-    for (size_t t = 0; t < all->trial_count; t++)
-        if (all->trials[t].person == index)
-            grades[count++] = difference_grade(all, &all->trials[t]);
+    for (size_t t = 0; grades && t < all->trial_count; t++)
+        for (size_t c = 0; all->trials[t].person == index && c < all->choices; c++)
+            if (c != all->reference && !isnan(all->trials[t].ratings[c]))
+                grades[count++] =
+                    all->trials[t].ratings[c] - all->trials[t].ratings[all->reference];
     struct ratings_paired mean = ratings_paired(grades, count);
     double p = mean.mean < 0 ? mean.p_value / 2 : 1 - mean.p_value / 2;
     if (isnan(mean.low))
         p = mean.mean < 0 ? pow(0.5, (double)count) : 1;
-    free(grades);
     person->flagged = p > 0.05;
-    json_object_set_new(report, "difference", trial_log_number(mean.mean));
-    json_object_set_new(report, "p_value", trial_log_number(p));
-    return STATUS_OK;
+    json_t *flag = grades ? json_pack("{s:b, s:f, s:f}", "flagged", person->flagged, "difference",
+                                      mean.mean, "p_value", p)
+                          : NULL;
+    free(grades);
+    return flag;
 }
 
 enum status collect_ratings_report(struct collect *all, json_t *report)
 {
     size_t flagged = 0;
-    for (size_t i = 0; i < all->people; i++) {
-        struct collect_person *person = &all->persons[i];
+    for (size_t i = 0; all->kind != COLLECT_RANKING && i < all->people; i++) {
         json_t *own = json_array_get(json_object_get(report, "listeners"), i);
-        if (all->kind == COLLECT_RANKING)
-            continue;
-        if (all->kind == COLLECT_MUSHRA)
-            flag_mushra(all, person, i, own);
-        else
-            TRY(flag_bs1116(all, person, i, own));
-        json_object_set_new(own, "flagged", json_boolean(person->flagged));
-        flagged += person->flagged;
+        if (json_object_update_new(own, all->kind == COLLECT_MUSHRA ? flag_mushra(all, i)
+                                                                    : flag_bs1116(all, i)) != 0)
+            return fail_memory("ratings");
+        flagged += all->persons[i].flagged;
     }
     TRY(report_on(all, false, report));
     if (flagged == 0 || flagged == all->people)
@@ -354,60 +295,50 @@ enum status collect_ratings_report(struct collect *all, json_t *report)
 
 /* ---- the report as text ---- */
 
-static void print_interval(const json_t *object, const char *name, const char *format)
+static void print_interval(const json_t *row, const char *name, const char *before)
 {
-    const json_t *interval = json_object_get(object, name), *low = json_array_get(interval, 0);
-    if (json_is_number(low))
-        printf("%s%.2f to %.2f", format, json_number_value(low),
+    const json_t *interval = json_object_get(row, name);
+    if (json_is_number(json_array_get(interval, 0)))
+        printf("%s%.2f to %.2f", before, json_number_value(json_array_get(interval, 0)),
                json_number_value(json_array_get(interval, 1)));
 }
 
-static void print_value(const json_t *row, const char *name, bool is_signed)
-{
-    double value = collect_number(row, name);
-    if (isnan(value))
-        printf("no ratings");
-    else
-        printf(is_signed ? "%+.2f" : "%.2f", value);
-    print_interval(row, "interval", "; t ");
-    print_interval(row, "bootstrap", "; bootstrap ");
-}
-
-static void print_pair(const json_t *row)
+static void print_row(const json_t *row)
 {
     const json_t *pair = json_object_get(row, "pair");
-    printf("%s - ", printable(json_string_value(json_array_get(pair, 0))));
-    printf("%s: ", printable(json_string_value(json_array_get(pair, 1))));
-    print_value(row, "difference", true);
+    printf("%s", printable(pair ? json_string_value(json_array_get(pair, 0))
+                                : collect_text(row, "name")));
+    if (pair)
+        printf(" - %s", printable(json_string_value(json_array_get(pair, 1))));
+    printf(pair ? ": %+.2f" : ": %.2f", collect_number(row, pair ? "difference" : "mean"));
+    print_interval(row, "interval", "; t ");
+    print_interval(row, "bootstrap", "; bootstrap ");
+    if (!pair)
+        printf("; median %.2f", collect_number(row, "median"));
+    print_interval(row, "quartiles", ", quartiles ");
     if (json_is_number(json_object_get(row, "p_value")))
         printf("; p = %.4g, by Holm %.4g", collect_number(row, "p_value"),
                collect_number(row, "p_holm"));
     putchar('\n');
 }
 
-static void print_results(const struct collect *all, const json_t *report)
+static void print_results(const json_t *report)
 {
-    size_t index, differ = 0;
+    size_t index, differ = 0, tested = 0;
     const json_t *row;
     json_array_foreach(json_object_get(report, "choices"), index, row)
     {
-        const json_t *quartiles = json_object_get(row, "quartiles");
-        printf("%s: ", printable(collect_text(row, "name")));
-        print_value(row, "mean", all->kind == COLLECT_BS1116);
-        if (json_is_number(json_object_get(row, "median")))
-            printf("; median %.2f, quartiles %.2f and %.2f", collect_number(row, "median"),
-                   json_number_value(json_array_get(quartiles, 0)),
-                   json_number_value(json_array_get(quartiles, 1)));
-        putchar('\n');
+        print_row(row);
     }
     json_array_foreach(json_object_get(report, "pairs"), index, row)
     {
-        print_pair(row);
+        print_row(row);
+        tested += json_is_number(json_object_get(row, "p_holm"));
         differ += collect_number(row, "p_holm") <= 0.05;
     }
-    if (index > 0 && all->people > 1)
-        printf("%zu of %zu pairs differ beyond chance (5 %% level, Holm). The others may differ, "
-               "too:\nthese ratings do not show it.\n",
+    if (tested > 0)
+        printf("%zu of %zu pairs differ beyond chance (5 %% level, Holm). For the others a "
+               "difference was\nnot shown; that does not prove that there is none.\n",
                differ, index);
 }
 
@@ -417,40 +348,31 @@ static void print_flagged(const struct collect *all, const json_t *report)
     const json_t *person;
     json_array_foreach(json_object_get(report, "listeners"), index, person)
     {
-        if (!all->persons[index].flagged)
-            continue;
-        if (all->kind == COLLECT_MUSHRA)
-            printf("flagged: %s, with the hidden reference below 90 in %.0f and the 7 kHz anchor "
-                   "above 90 in %.0f\n  of %zu trials (BS.1534-3: more than 15 %%)\n",
-                   printable(collect_text(person, "listener")),
-                   collect_number(person, "reference_below_90"),
-                   collect_number(person, "anchor_above_90"), all->persons[index].trials);
-        else
-            printf("flagged: %s, who did not show to hear a difference (mean %+.2f, p = %.4g)\n",
-                   printable(collect_text(person, "listener")),
-                   collect_number(person, "difference"), collect_number(person, "p_value"));
+        const char *who = printable(collect_text(person, "listener"));
+        if (all->persons[index].flagged && all->kind == COLLECT_MUSHRA)
+            printf("flagged (BS.1534-3: more than 15 %% of the trials): %s, of %zu trials\n"
+                   "  hidden reference below 90 in %.0f, 7 kHz anchor above 90 in %.0f\n",
+                   who, all->persons[index].trials, collect_number(person, "reference_below_90"),
+                   collect_number(person, "anchor_above_90"));
+        else if (all->persons[index].flagged)
+            printf("flagged: %s, who was not shown to hear a difference (mean %+.2f, p = %.4g)\n",
+                   who, collect_number(person, "difference"), collect_number(person, "p_value"));
     }
 }
 
 void collect_ratings_print(const struct collect *all, const json_t *report)
 {
-    static const char *const scales[COLLECT_KINDS] = {
-        [COLLECT_RANKING] = "mean rating, 1 to 5",
-        [COLLECT_MUSHRA] = "mean rating, 0 to 100",
-        [COLLECT_BS1116] = "mean difference from the reference, in grades"};
     const json_t *rest = json_object_get(report, "without_flagged");
-    printf("%s, of %zu listener%s (95 %% confidence: Student's t; bootstrap over %s):\n",
-           scales[all->kind], all->people, all->people > 1 ? "s" : "",
-           collect_text(report, "bootstrap_draws"));
-    print_results(all, report);
+    printf("%s, of %zu listener%s\n(95 %% confidence: Student's t; bootstrap over %s):\n",
+           scales[all->kind].title, all->people, all->people > 1 ? "s" : "",
+           collect_text(report, "drawn"));
+    print_results(report);
     if (all->kind == COLLECT_BS1116)
-        puts("A choice below 0 with its whole interval sounded worse than the reference. If the "
-             "interval\nreaches 0, a difference was not shown; that does not prove that there is "
-             "none.");
+        puts("A choice whose whole interval is below 0 sounded worse than the reference.");
     print_flagged(all, report);
     if (rest) {
         puts("without the flagged listeners:");
-        print_results(all, rest);
+        print_results(rest);
     }
     if (all->people < 2)
         puts("one listener: there are no intervals and no p-values for other listeners");

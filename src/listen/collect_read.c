@@ -6,8 +6,9 @@
 
 /* ---- rows ---- */
 
-/* Adds a row without ratings. NULL: no memory. */
-static struct collect_trial *add_trial(struct collect *all, size_t person)
+/* Adds a row without ratings, the trial `number` of a file. NULL: no memory. */
+static struct collect_trial *add_trial(struct collect *all, const struct collect_file *file,
+                                       size_t person, size_t number)
 {
     if (all->trial_count == all->trial_space) {
         size_t space = 2 * all->trial_space + 64;
@@ -18,7 +19,11 @@ static struct collect_trial *add_trial(struct collect *all, size_t person)
         all->trial_space = space;
     }
     struct collect_trial *trial = &all->trials[all->trial_count++];
-    *trial = (struct collect_trial){.person = person, .preferred = COLLECT_NONE};
+    *trial = (struct collect_trial){.file = (size_t)(file - all->files),
+                                    .person = person,
+                                    .number = number,
+                                    .remark = "",
+                                    .preferred = COLLECT_NONE};
     for (size_t i = 0; i < COLLECT_CHOICES_MOST; i++)
         trial->ratings[i] = NAN;
     all->persons[person].trials++;
@@ -53,12 +58,9 @@ static const char *base_name(const json_t *choice)
  * and its device. */
 static bool same_choices(const json_t *a, const json_t *b)
 {
-    size_t index;
-    const json_t *one;
     bool same = json_array_size(a) == json_array_size(b);
-    json_array_foreach((json_t *)a, index, one)
-    {
-        const json_t *other = json_array_get(b, index);
+    for (size_t i = 0; i < json_array_size(a); i++) {
+        const json_t *one = json_array_get(a, i), *other = json_array_get(b, i);
         same = same && strcmp(base_name(one), base_name(other)) == 0 &&
                strcmp(collect_text(one, "taps_sha256"), collect_text(other, "taps_sha256")) == 0;
     }
@@ -77,7 +79,7 @@ static bool has_file(json_t *files, const char *digest)
     json_t *own;
     json_object_foreach(files, path, own)
     {
-        if (strcmp(json_string_value(own) ? json_string_value(own) : "", digest) == 0)
+        if (json_is_string(own) && strcmp(json_string_value(own), digest) == 0)
             return true;
     }
     return false;
@@ -150,18 +152,16 @@ static void take_judgement(const struct collect *all, const json_t *event, const
 }
 
 /* Draws of a log's trial; sets the choices that they determine. */
-static const char *begin_trial(const struct collect *all, const char *draws,
-                               struct collect_trial *trial)
+static const char *draws_of(const struct collect *all, const char *draws,
+                            struct collect_trial *trial)
 {
-    size_t at = trial->number - 1;
-    if (all->kind == COLLECT_ABX) {
-        trial->first = draws[at] == 'B';
-        return draws + at;
-    }
-    const char *own = draws + at * (all->kind == COLLECT_PREFERENCE ? 3 : all->choices + 1);
-    trial->first = (size_t)(own[0] - '1');
-    trial->second = (size_t)(own[1] - '1');
-    return own;
+    bool is_abx = all->kind == COLLECT_ABX;
+    size_t width = is_abx ? 1 : all->kind == COLLECT_PREFERENCE ? 3 : all->choices + 1;
+    draws += (trial->number - 1) * width;
+    trial->first = (size_t)(draws[0] - (is_abx ? 'A' : '1'));
+    if (!is_abx)
+        trial->second = (size_t)(draws[1] - '1');
+    return draws;
 }
 
 /* The last judgement before a trial's confirmation is the one that counts. The log was repeated, so
@@ -172,7 +172,6 @@ static enum status take_log(struct collect *all, const struct collect_file *log,
     size_t index, answered = 0;
     double began = NAN;
     const json_t *event;
-    const char *draws = NULL;
     struct collect_trial *trial = NULL;
     all->early += test->answered < test->planned;
     json_array_foreach(json_object_get(log->root, "events"), index, event)
@@ -181,14 +180,9 @@ static enum status take_log(struct collect *all, const struct collect_file *log,
         double time = json_number_value(json_object_get(event, "time"));
         if (answered == test->answered)
             break;
-        if (!trial) {
-            if (!(trial = add_trial(all, person)))
-                return fail_memory("collecting logs");
-            trial->file = (size_t)(log - all->files);
-            trial->number = answered + 1;
-            draws = begin_trial(all, test->key.draws, trial);
-        }
-        take_judgement(all, event, draws, trial);
+        if (!trial && !(trial = add_trial(all, log, person, answered + 1)))
+            return fail_memory("collecting logs");
+        take_judgement(all, event, draws_of(all, test->key.draws, trial), trial);
         if (strcmp(name, "resume") == 0)
             began = NAN;
         else if ((strcmp(name, "listen") == 0 || strcmp(name, "switch") == 0) && isnan(began))
@@ -257,16 +251,15 @@ static enum status describe_answers(struct collect *all, const json_t *key)
     all->choices = json_array_size(choices);
     json_array_foreach((json_t *)choices, index, choice)
     {
-        const char *name = collect_text(choice, "name");
-        json_array_append_new(all->names, json_string(name));
+        json_array_append_new(all->names, json_string(collect_text(choice, "name")));
         if (json_is_true(json_object_get(choice, "reference")))
             all->reference = index;
         if (json_integer_value(json_object_get(choice, "anchor")) == 7000)
             all->anchor = index;
     }
-    bool needs = all->kind == COLLECT_MUSHRA || all->kind == COLLECT_BS1116;
     if (all->choices < 2 || all->choices > COLLECT_CHOICES_MOST ||
-        (all->kind == COLLECT_ABX && all->choices > 2) || (needs && all->reference == COLLECT_NONE))
+        (all->kind == COLLECT_ABX && all->choices > 2) ||
+        (collect_is_rated(all) && all->reference == COLLECT_NONE))
         return fail(CAUSE_UNSUPPORTED, "the key of %s has choices that halo cannot report",
                     all->model->path);
     return STATUS_OK;
@@ -333,34 +326,22 @@ static const char *take_ratings(const struct collect *all, const json_t *said, c
     return NULL;
 }
 
-/* A choice between two: 0 or 1. Returns false if it is neither. */
-static bool is_place(const json_t *value, size_t *place)
-{
-    json_int_t number = json_is_integer(value) ? json_integer_value(value) : -1;
-    *place = (size_t)number;
-    return number == 0 || number == 1;
-}
-
 /* Says what is wrong with the judgement; NULL: nothing. */
 static const char *take_said(const struct collect *all, const json_t *said, json_t *slots,
                              struct collect_trial *trial)
 {
-    size_t shown[COLLECT_CHOICES_MOST] = {0}, place;
-    const json_t *preferred = json_object_get(said, "preferred");
+    const json_t *value = json_object_get(said, all->kind == COLLECT_ABX ? "answer" : "preferred");
+    json_int_t place = json_is_integer(value) ? json_integer_value(value) : -1;
+    bool is_none = all->kind == COLLECT_PREFERENCE && json_is_null(value);
+    size_t shown[COLLECT_CHOICES_MOST] = {0};
     const char *fault = take_shown(all, said, slots, shown);
-    if (fault)
-        return fault;
-    if (all->kind == COLLECT_MUSHRA || all->kind == COLLECT_BS1116)
-        return take_ratings(all, said, shown, trial);
+    if (fault || collect_is_rated(all))
+        return fault ? fault : take_ratings(all, said, shown, trial);
+    if (place != 0 && place != 1 && !is_none)
+        return "its answer is none of the two";
     trial->first = shown[0];
-    trial->second = shown[1];
-    if (all->kind == COLLECT_ABX)
-        return is_place(json_object_get(said, "answer"), &trial->second) ? NULL
-                                                                         : "it has no answer";
-    if (is_place(preferred, &place))
-        trial->preferred = shown[place];
-    else if (!json_is_null(preferred))
-        return "it has no preference";
+    trial->second = all->kind == COLLECT_ABX ? (size_t)place : shown[1];
+    trial->preferred = is_none ? COLLECT_NONE : shown[place];
     return NULL;
 }
 
@@ -369,8 +350,7 @@ static const char *take_answer(const struct collect *all, const json_t *said, co
                                struct collect_trial *trial)
 {
     const json_t *sound = json_object_get(key, "sound"),
-                 *seconds = json_object_get(said, "seconds"),
-                 *remark = json_object_get(said, "remark");
+                 *seconds = json_object_get(said, "seconds");
     json_int_t at = json_integer_value(sound);
     if (!json_is_integer(sound) || at < 0 || (size_t)at >= json_array_size(all->sounds))
         return "its sound is unknown";
@@ -378,7 +358,7 @@ static const char *take_answer(const struct collect *all, const json_t *said, co
         return "its duration is no time";
     trial->sound = (size_t)at;
     trial->seconds = json_number_value(seconds);
-    trial->remark = json_string_value(remark);
+    trial->remark = collect_text(said, "remark");
     return take_said(all, said, json_object_get(key, "slots"), trial);
 }
 
@@ -394,12 +374,9 @@ static enum status take_trials(struct collect *all, const struct collect_file *f
         const char *fault = !key                        ? "it is not in the key"
                             : json_object_get(seen, id) ? "it is there twice"
                                                         : NULL;
-        struct collect_trial *trial = fault ? NULL : add_trial(all, person);
-        if (trial) {
+        struct collect_trial *trial = fault ? NULL : add_trial(all, file, person, ++number);
+        if (trial)
             fault = take_answer(all, said, key, trial);
-            trial->file = (size_t)(file - all->files);
-            trial->number = ++number;
-        }
         if (fault)
             return fail(CAUSE_DAMAGED, "trial %zu of %s is wrong: %s; leave the file out",
                         index + 1, file->path, fault);
@@ -444,14 +421,13 @@ static enum status take_answers(struct collect *all, const struct collect_file *
 const char *const collect_kind_names[COLLECT_KINDS] = {"abx", "ranking", "preference", "mushra",
                                                        "bs1116"};
 
+/* trial_replay_init has checked the kinds of logs. */
 static enum status find_kind(struct collect *all)
 {
     const char *name = collect_text(all->model->root, all->model->is_answers ? "kind" : "test");
     while (all->kind < COLLECT_KINDS && strcmp(collect_kind_names[all->kind], name) != 0)
         all->kind++;
-    bool from_page = all->kind != COLLECT_RANKING;
-    bool from_terminal = all->kind < COLLECT_MUSHRA;
-    if (all->kind == COLLECT_KINDS || !(all->model->is_answers ? from_page : from_terminal))
+    if (all->kind == COLLECT_KINDS || (all->model->is_answers && all->kind == COLLECT_RANKING))
         return fail(CAUSE_UNSUPPORTED, "%s is of a kind of test that halo cannot report",
                     all->model->path);
     return STATUS_OK;

@@ -6,6 +6,8 @@
 #include "base/json_text.h"
 #include "listen/trial.h"
 
+#include <math.h>
+
 enum collect_kind {
     COLLECT_ABX,
     COLLECT_RANKING,
@@ -30,9 +32,9 @@ struct collect_file {
 /* A trial that counts. Training trials do not. */
 struct collect_trial {
     size_t file, person, sound;
-    size_t number;                        /* number of the trial in its file, from 1 */
-    double seconds;                       /* duration */
-    const char *remark;                   /* NULL: none */
+    size_t number;  /* number of the trial in its file, from 1 */
+    double seconds; /* duration */
+    const char *remark;
     double ratings[COLLECT_CHOICES_MOST]; /* by choice; NaN: the choice was not in the trial */
     size_t first, second; /* abx: X and the answer; preference: the choices in their places */
     size_t preferred;     /* preference: a choice, or COLLECT_NONE */
@@ -70,7 +72,16 @@ static inline const char *collect_text(const json_t *object, const char *name)
 }
 
 /* Number in a member; NaN if there is none. */
-double collect_number(const json_t *object, const char *name);
+static inline double collect_number(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static inline bool collect_is_rated(const struct collect *all)
+{
+    return all->kind != COLLECT_ABX && all->kind != COLLECT_PREFERENCE;
+}
 
 static inline const char *collect_name(const struct collect *all, size_t choice)
 {

@@ -9,8 +9,8 @@
 
 /* ---- the table ---- */
 
-/* A field of a CSV file (RFC 4180). */
-static void put_field(FILE *stream, const char *text)
+/* A field of a CSV file (RFC 4180), and what follows it. */
+static void put(FILE *stream, const char *text, char after)
 {
     putc('"', stream);
     for (; *text; text++) {
@@ -18,41 +18,32 @@ static void put_field(FILE *stream, const char *text)
             putc('"', stream);
         putc(*text, stream);
     }
-    putc('"', stream);
+    fprintf(stream, "\"%c", after);
 }
 
 static void put_row(const struct collect *all, const struct collect_trial *trial, size_t choice,
                     FILE *stream)
 {
-    put_field(stream, all->persons[trial->person].who);
-    putc(',', stream);
-    put_field(stream, all->files[trial->file].path);
-    putc(',', stream);
-    if (all->sounds) {
-        put_field(stream, collect_text(json_array_get(all->sounds, trial->sound), "name"));
-        putc(',', stream);
-    }
+    put(stream, all->persons[trial->person].who, ',');
+    put(stream, all->files[trial->file].path, ',');
+    if (all->sounds)
+        put(stream, collect_text(json_array_get(all->sounds, trial->sound), "name"), ',');
     fprintf(stream, "%zu,", trial->number);
     if (all->kind == COLLECT_ABX) {
-        fprintf(stream, "%c,%c,%d", "AB"[trial->first], "AB"[trial->second],
+        fprintf(stream, "%c,%c,%d,", "AB"[trial->first], "AB"[trial->second],
                 trial->first == trial->second);
     } else if (all->kind == COLLECT_PREFERENCE) {
-        put_field(stream, collect_name(all, trial->first));
-        putc(',', stream);
-        put_field(stream, collect_name(all, trial->second));
-        putc(',', stream);
-        put_field(stream,
-                  trial->preferred == COLLECT_NONE ? "" : collect_name(all, trial->preferred));
+        put(stream, collect_name(all, trial->first), ',');
+        put(stream, collect_name(all, trial->second), ',');
+        put(stream, trial->preferred == COLLECT_NONE ? "" : collect_name(all, trial->preferred),
+            ',');
     } else {
-        put_field(stream, collect_name(all, choice));
-        fprintf(stream, ",%.10g", trial->ratings[choice]);
+        put(stream, collect_name(all, choice), ',');
+        fprintf(stream, "%.10g,", trial->ratings[choice]);
     }
-    fprintf(stream, ",%.3f", trial->seconds);
-    if (all->sounds) {
-        putc(',', stream);
-        put_field(stream, trial->remark ? trial->remark : "");
-    }
-    putc('\n', stream);
+    fprintf(stream, "%.3f%c", trial->seconds, all->sounds ? ',' : '\n');
+    if (all->sounds)
+        put(stream, trial->remark, '\n');
 }
 
 static void put_table(const struct collect *all, FILE *stream)
@@ -63,12 +54,12 @@ static void put_table(const struct collect *all, FILE *stream)
                                                            "first,second,preferred",
                                                        [COLLECT_MUSHRA] = "choice,value",
                                                        [COLLECT_BS1116] = "choice,value"};
-    bool of_pairs = all->kind == COLLECT_ABX || all->kind == COLLECT_PREFERENCE;
+    bool is_rated = collect_is_rated(all);
     fprintf(stream, "listener,test,%strial,%s,seconds%s\n", all->sounds ? "sound," : "",
             columns[all->kind], all->sounds ? ",remark" : "");
     for (size_t t = 0; t < all->trial_count; t++)
-        for (size_t c = 0; c < (of_pairs ? 1 : all->choices); c++)
-            if (of_pairs || !isnan(all->trials[t].ratings[c]))
+        for (size_t c = 0; c < (is_rated ? all->choices : 1); c++)
+            if (!is_rated || !isnan(all->trials[t].ratings[c]))
                 put_row(all, &all->trials[t], c, stream);
 }
 
@@ -107,38 +98,28 @@ static void send_axis(const struct collect *all, const struct collect_scores *sc
     fputs(")\n", commands);
 }
 
-/* Sends a point for each listener who has a score, minus `base` (COLLECT_NONE: as it is). Points lie
- * side by side within `spread`. With `lines`, those of a listener are connected. */
-static void send_points(const struct collect_scores *scores, size_t base, double spread, bool lines,
-                        double sign, FILE *commands)
+/* Sends a block for each listener: choice, score, `base` minus the score, place beside others. */
+static void send_data(const struct collect_scores *scores, size_t base, const json_t *choices,
+                      FILE *commands)
 {
+    fputs("$points << e\n", commands);
     for (size_t p = 0; p < scores->people; p++) {
         double from = base == COLLECT_NONE ? 0 : collect_score(scores, p, base, NULL);
-        double place = spread * (((double)p + 0.5) / (double)scores->people - 0.5);
+        double place = 0.4 * (((double)p + 0.5) / (double)scores->people - 0.5);
         for (size_t i = 0; i < scores->count; i++) {
-            double value = sign * (collect_score(scores, p, i, NULL) - from);
-            if (!isnan(value))
-                fprintf(commands, "%.4f %.10g\n", (double)i + place, value);
+            double score = collect_score(scores, p, i, NULL);
+            if (!isnan(score) && !isnan(from))
+                fprintf(commands, "%zu %.10g %.10g %.4g\n", i, score, from - score, place);
         }
-        fputs(lines ? "\n" : "", commands);
+        fputc('\n', commands);
     }
-    fputs("e\n", commands);
-}
-
-/* Boxes of the quartiles, with whiskers to the extremes and the median as a line. */
-static void send_boxes(const struct collect_scores *scores, const json_t *choices, FILE *commands)
-{
+    fputs("e\n$boxes << e\n", commands);
     for (size_t i = 0; i < scores->count; i++) {
         const json_t *row = json_array_get(choices, i), *ends = json_object_get(row, "quartiles");
-        double low = INFINITY, high = -INFINITY;
-        for (size_t p = 0; p < scores->people; p++) {
-            low = fmin(low, collect_score(scores, p, i, NULL));
-            high = fmax(high, collect_score(scores, p, i, NULL));
-        }
-        if (low <= high)
-            fprintf(commands, "%zu %.10g %.10g %.10g %.10g %.10g\n", i, low,
+        if (json_is_number(json_object_get(row, "median")))
+            fprintf(commands, "%zu %.10g %.10g %.10g\n", i,
                     json_number_value(json_array_get(ends, 0)), collect_number(row, "median"),
-                    json_number_value(json_array_get(ends, 1)), high);
+                    json_number_value(json_array_get(ends, 1)));
     }
     fputs("e\n", commands);
 }
@@ -146,29 +127,28 @@ static void send_boxes(const struct collect_scores *scores, const json_t *choice
 static void send_plot(const struct collect *all, const struct collect_scores *scores,
                       const json_t *report, FILE *commands)
 {
-    const json_t *choices = json_object_get(report, "choices");
-    const bool fine = all->kind == COLLECT_BS1116;
-    size_t base = fine ? COLLECT_NONE : all->reference == COLLECT_NONE ? 0 : all->reference;
-    fputs("set multiplot layout 1,2\nunset key\nset grid ytics lc rgb '#dddddd'\n"
+    const bool fine = all->kind == COLLECT_BS1116, has_reference = all->reference != COLLECT_NONE;
+    send_data(scores,
+              fine            ? COLLECT_NONE
+              : has_reference ? all->reference
+                              : 0,
+              json_object_get(report, "choices"), commands);
+    fputs("set multiplot layout 1,2\nunset key\nset grid ytics lt 1 lc rgb '#dddddd'\n"
           "set boxwidth 0.5\nset style fill solid 0.2\n",
           commands);
     send_axis(all, scores, fine ? "grades minus the reference" : "ratings", commands);
-    fputs("plot '-' using 1:3:2:6:5 with candlesticks lc rgb '#3b528b' whiskerbars 0.5, "
-          "'-' using 1:4:4:4:4 with candlesticks lw 2 lc rgb '#3b528b', "
-          "'-' using 1:2 with points pt 7 ps 0.4 lc rgb '#555555'\n",
+    fputs("plot $boxes using 1:2:2:4:4 with candlesticks lt 1 lc rgb '#3b528b', "
+          "$boxes using 1:3:3:3:3 with candlesticks lt 1 lw 2 lc rgb '#3b528b', "
+          "$points using ($1 + $4):2 with points pt 7 ps 0.4 lc rgb '#555555'\n",
           commands);
-    send_boxes(scores, choices, commands);
-    send_boxes(scores, choices, commands);
-    send_points(scores, COLLECT_NONE, 0.4, false, 1, commands);
     send_axis(all, scores,
-              all->reference == COLLECT_NONE ? "first choice minus each, by listener"
-                                             : "reference minus each, by listener",
+              has_reference ? "reference minus each, by listener"
+                            : "first choice minus each, by listener",
               commands);
     fputs("set xzeroaxis lt 1 lc rgb '#000000'\n"
-          "plot '-' using 1:2 with linespoints pt 7 ps 0.4 lc rgb '#21918c'\n",
+          "plot $points using 1:3 with linespoints pt 7 ps 0.4 lt 1 lc rgb '#21918c'\n"
+          "unset multiplot\n",
           commands);
-    send_points(scores, base, 0, true, -1, commands);
-    fputs("unset multiplot\n", commands);
 }
 
 enum status collect_draw(const struct collect *all, const json_t *report, const char *path,

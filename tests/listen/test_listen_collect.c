@@ -425,7 +425,7 @@ START_TEST(mushra_has_means_intervals_and_flags)
     snprintf(expected, sizeof expected, "48 %.1f so \"so\" sound 2", sum);
     command_expect(table.out, expected);
     command_expect(command_done("\"$HALO\" listen --collect test.key ?-0").out,
-                   "flagged: listener 3, with the hidden reference below 90 in 3");
+                   "listener 3, of 3 trials\n  hidden reference below 90 in 3");
     command_clean();
 }
 END_TEST
