@@ -191,25 +191,29 @@ static json_t *estimate_json(const struct collect *all, const struct collect_sco
     return row;
 }
 
-/* Adds "choices" and "pairs". */
-static enum status add_results(const struct collect *all, const struct collect_scores *scores,
-                               double *values, json_t *report)
+/* Adds "choices" and "pairs" of all listeners, or of those who are not flagged. */
+static enum status add_results(const struct collect *all, bool without, json_t *report)
 {
     double p[COLLECT_PAIRS_MOST + 1] = {0}, holm[COLLECT_PAIRS_MOST];
+    double *values = calloc(all->people, sizeof *values);
+    struct collect_scores scores;
     size_t count = 0, index;
     json_t *choices = json_array(), *pairs = json_array(), *pair;
     json_object_set_new(report, "choices", choices);
     json_object_set_new(report, "pairs", pairs);
-    json_object_set_new(
-        report, "drawn",
-        json_string(scores->sounds >= SOUNDS_LEAST ? "listeners and sounds" : "listeners"));
-    for (size_t a = 0; a < scores->count; a++)
-        for (size_t b = a + 1; b <= scores->count; b++) {
-            bool is_pair = b < scores->count; /* the last one of each is the choice itself */
+    enum status status = collect_scores_init(all, without, &scores);
+    bool by_sound = scores.sounds >= SOUNDS_LEAST;
+    json_object_set_new(report, "drawn",
+                        json_string(by_sound ? "listeners and sounds" : "listeners"));
+    if (status == STATUS_OK && !values)
+        status = fail_memory("ratings");
+    for (size_t a = 0; a < scores.count; a++)
+        for (size_t b = a + 1; status == STATUS_OK && b <= scores.count; b++) {
+            bool is_pair = b < scores.count; /* the last one of each is the choice itself */
             struct estimate estimate = {a, is_pair ? b : COLLECT_NONE, NAN, NAN};
-            TRY(bootstrap(scores, &estimate));
+            status = bootstrap(&scores, &estimate);
             json_array_append_new(is_pair ? pairs : choices,
-                                  estimate_json(all, scores, &estimate, values, &p[count]));
+                                  estimate_json(all, &scores, &estimate, values, &p[count]));
             count += is_pair;
         }
     ratings_holm(p, count, holm);
@@ -217,16 +221,6 @@ static enum status add_results(const struct collect *all, const struct collect_s
     {
         json_object_set_new(pair, "p_holm", trial_log_number(holm[index]));
     }
-    return STATUS_OK;
-}
-
-static enum status report_on(const struct collect *all, bool without, json_t *report)
-{
-    struct collect_scores scores;
-    enum status status = collect_scores_init(all, without, &scores);
-    double *values = calloc(all->people + 1, sizeof *values);
-    if (status == STATUS_OK)
-        status = values ? add_results(all, &scores, values, report) : fail_memory("ratings");
     free(values);
     free(scores.table);
     return status;
@@ -285,12 +279,12 @@ enum status collect_ratings_report(struct collect *all, json_t *report)
             return fail_memory("ratings");
         flagged += all->persons[i].flagged;
     }
-    TRY(report_on(all, false, report));
+    TRY(add_results(all, false, report));
     if (flagged == 0 || flagged == all->people)
         return STATUS_OK;
     json_t *rest = json_object();
     json_object_set_new(report, "without_flagged", rest);
-    return report_on(all, true, rest);
+    return add_results(all, true, rest);
 }
 
 /* ---- the report as text ---- */

@@ -421,16 +421,9 @@ static enum status take_answers(struct collect *all, const struct collect_file *
 const char *const collect_kind_names[COLLECT_KINDS] = {"abx", "ranking", "preference", "mushra",
                                                        "bs1116"};
 
-/* trial_replay_init has checked the kinds of logs. */
-static enum status find_kind(struct collect *all)
+static const char *kind_of(const struct collect_file *file)
 {
-    const char *name = collect_text(all->model->root, all->model->is_answers ? "kind" : "test");
-    while (all->kind < COLLECT_KINDS && strcmp(collect_kind_names[all->kind], name) != 0)
-        all->kind++;
-    if (all->kind == COLLECT_KINDS || (all->model->is_answers && all->kind == COLLECT_RANKING))
-        return fail(CAUSE_UNSUPPORTED, "%s is of a kind of test that halo cannot report",
-                    all->model->path);
-    return STATUS_OK;
+    return collect_text(file->root, file->is_answers ? "kind" : "test");
 }
 
 /* What is unique for each test that somebody took. */
@@ -442,12 +435,10 @@ static const char *mark_of(const struct collect_file *file)
 /* Checks that a file is of the kind of the first one, and is not there twice. */
 static enum status check_beside(const struct collect *all, const struct collect_file *file)
 {
-    const struct collect_file *first = all->model;
-    const char *kind = file->is_answers ? "kind" : "test";
-    if (file->is_answers != first->is_answers ||
-        strcmp(collect_text(file->root, kind), collect_text(first->root, kind)) != 0)
+    if (file->is_answers != all->model->is_answers ||
+        strcmp(kind_of(file), kind_of(all->model)) != 0)
         return fail(CAUSE_OTHER, "%s is of another kind of test than %s; collect them apart",
-                    file->path, first->path);
+                    file->path, all->model->path);
     for (const struct collect_file *other = all->files; other < file; other++)
         if (!other->is_key && strcmp(mark_of(other), mark_of(file)) == 0)
             return fail(CAUSE_OTHER, "%s is the same %s as %s; leave one out", file->path,
@@ -508,7 +499,11 @@ enum status collect_read(const char *const *paths, size_t count, struct collect 
     }
     if (!all->model)
         return fail(CAUSE_OTHER, "%s is a key; also name answers of its test", paths[0]);
-    TRY(find_kind(all));
+    while (all->kind < COLLECT_KINDS && strcmp(collect_kind_names[all->kind], kind_of(all->model)))
+        all->kind++;
+    if (all->kind == COLLECT_KINDS || (all->model->is_answers && all->kind == COLLECT_RANKING))
+        return fail(CAUSE_UNSUPPORTED, "%s is of a kind of test that halo cannot report",
+                    all->model->path);
     for (size_t i = 0; i < count; i++)
         if (!all->files[i].is_key)
             TRY(take(all, &all->files[i]));
