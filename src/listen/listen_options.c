@@ -49,9 +49,11 @@ static const struct option_row test_rows[] = {
     OPT_STRING("listener", "NAME", struct listen_options, listener, "who listens, for the log"),
     OPT_FLAG("verify", struct listen_options, verify, "check the logs of tests; play nothing"),
     OPT_FLAG("collect", struct listen_options, collect,
-             "report the logs of several listeners together"),
+             "report the logs or answers of several listeners together"),
     OPT_FILE("csv", "FILE", struct listen_options, csv,
              "write the trials that --collect reads as a table"),
+    OPT_FILE("plot", "FILE", struct listen_options, collect_plot,
+             "draw the ratings that --collect reads: .svg, .png or .pdf"),
     {0},
 };
 
@@ -227,9 +229,13 @@ static enum status collect(const struct listen_options *options)
 {
     const struct string_list *logs = &options->arguments;
     if (logs->count == 0)
-        return fail(CAUSE_USAGE, "which logs? halo listen --collect LOG...");
-    return collect_report((const char *const *)logs->values, logs->count, options->play.json,
-                          options->csv, options->play.force);
+        return fail(CAUSE_USAGE, "which logs? halo listen --collect FILE...");
+    return collect_report(&(struct collect_settings){.paths = (const char *const *)logs->values,
+                                                     .count = logs->count,
+                                                     .json = options->play.json,
+                                                     .csv = options->csv,
+                                                     .plot = options->collect_plot,
+                                                     .force = options->play.force});
 }
 
 static enum status run(void *context)
@@ -239,8 +245,8 @@ static enum status run(void *context)
         return listen_panel_run(options);
     if (options->collect && options->verify)
         return fail(CAUSE_USAGE, "use either --collect, which also checks the logs, or --verify");
-    if (options->csv && !options->collect)
-        return fail(CAUSE_USAGE, "--csv needs --collect");
+    if ((options->csv || options->collect_plot) && !options->collect)
+        return fail(CAUSE_USAGE, "%s needs --collect", options->csv ? "--csv" : "--plot");
     if (options->verify)
         return verify(&options->arguments, options->play.json);
     if (options->collect)
@@ -266,7 +272,8 @@ const struct command command_listen = {
     .brief = "usage: halo listen SOUND [--or SOUND...] [stages and options]\n"
              "       halo listen --live-input [stages and options]\n"
              "       halo listen --verify LOG...\n"
-             "       halo listen --collect LOG...\n"
+             "       halo listen --collect FILE...\n"
+             "       halo listen test.yml [--listener NAME | --export FOLDER]\n"
              "       halo listen FOLDER --serve\n"
              "\n"
              "Play a sound in a loop and switch between masks, or play sounds and switch\n"
@@ -308,7 +315,9 @@ const struct command command_listen = {
         "usage: halo listen SOUND [--or SOUND...] [stages and options]\n"
         "       halo listen --live-input [stages and options]\n"
         "       halo listen --verify LOG...\n"
-        "       halo listen --collect LOG... [--csv FILE]\n"
+        "       halo listen --collect FILE... [--csv FILE] [--plot FILE]\n"
+        "       halo listen test.yml [--listener NAME] [--log FILE]\n"
+        "       halo listen test.yml --export FOLDER\n"
         "       halo listen FOLDER --serve [--web ADDRESS:PORT]\n\n"
         "Play a sound in a loop and switch between masks, matched in loudness and delay. The\n"
         "first --mask is A, the one after the first --or is B, and so on. Or switch between\n"

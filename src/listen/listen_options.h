@@ -28,7 +28,8 @@ struct listen_options {
     const char *listener; /* name of the listener; NULL: none */
     bool verify;
     bool collect;
-    const char *csv;         /* table of collected trials to write; NULL: none */
+    const char *csv;          /* table of collected trials to write; NULL: none */
+    const char *collect_plot; /* drawing of collected ratings to write; NULL: none */
     const char *page_folder; /* folder of the page to write of a test file; NULL: none */
     bool serve;              /* serve the page in the folder that is the argument */
     const char *web;         /* address of the web server; NULL: SERVE_ADDRESS */

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-enum { PREFERENCE_CHOICES_MOST = 9 };
+enum { PREFERENCE_CHOICES_MOST = 12 };
 enum { PREFERENCE_PAIRS_MOST = PREFERENCE_CHOICES_MOST * (PREFERENCE_CHOICES_MOST - 1) / 2 };
 
 /* A pair of choices, first < second. */

@@ -257,7 +257,7 @@ enum preference {
     PREFERENCE_OPEN /* no answer yet */
 };
 
-/* Creates a test with 2 to PREFERENCE_CHOICES_MOST masks and `trials` trials: at least 1, and a
+/* Creates a test with 2 to RANKING_MASKS_MOST masks and `trials` trials: at least 1, and a
  * multiple of the number of pairs. `seed` NULL: draws a new one. Errors: memory, no random
  * source. */
 MUST_CHECK enum status trial_preference_create(size_t masks, size_t trials, const char *seed,

@@ -1,0 +1,132 @@
+/* The parts of collect.h: reading files into rows, statistics of ratings, table and plot. Threads:
+ * one. */
+#ifndef HALO_COLLECT_ROWS_H
+#define HALO_COLLECT_ROWS_H
+
+#include "base/json_text.h"
+#include "listen/trial.h"
+
+#include <math.h>
+
+enum collect_kind {
+    COLLECT_ABX,
+    COLLECT_RANKING,
+    COLLECT_PREFERENCE,
+    COLLECT_MUSHRA,
+    COLLECT_BS1116,
+    COLLECT_KINDS
+};
+enum { COLLECT_CHOICES_MOST = 12, COLLECT_NONE = COLLECT_CHOICES_MOST };
+enum { COLLECT_PAIRS_MOST = COLLECT_CHOICES_MOST * (COLLECT_CHOICES_MOST - 1) / 2 };
+
+extern const char *const collect_kind_names[COLLECT_KINDS];
+
+/* A log, a page's answers or a key. */
+struct collect_file {
+    const char *path;
+    json_t *root;
+    struct trial_replay replay; /* logs only; owns `root` */
+    bool is_answers, is_key;    /* neither: a log */
+};
+
+/* A trial that counts. Training trials do not. */
+struct collect_trial {
+    size_t file, person, sound;
+    size_t number;  /* number of the trial in its file, from 1 */
+    double seconds; /* duration */
+    const char *remark;
+    double ratings[COLLECT_CHOICES_MOST]; /* by choice; NaN: the choice was not in the trial */
+    size_t first, second; /* abx: X and the answer; preference: the choices in their places */
+    size_t preferred;     /* preference: a choice, or COLLECT_NONE */
+};
+
+struct collect_person {
+    const char *who; /* the listener, or the path of the file */
+    size_t trials;
+    const json_t *before, *after; /* answers to the questions of a page; NULL: none */
+    bool flagged;                 /* the results are also reported without this listener */
+};
+
+struct collect {
+    size_t file_count;
+    struct collect_file *files;
+    const struct collect_file *model; /* the first file that is no key; all others must fit it */
+    enum collect_kind kind;
+    size_t choices;
+    json_t *names;        /* of the choices */
+    size_t reference;     /* choice that is the hidden reference; COLLECT_NONE: none */
+    size_t anchor;        /* choice that is the 7 kHz anchor; COLLECT_NONE: none */
+    const json_t *sounds; /* of the key; NULL: a log, which has a single sound */
+    size_t trial_count, trial_space;
+    struct collect_trial *trials;
+    size_t people;
+    struct collect_person *persons;
+    size_t tests, early; /* numbers of tests, and of those that were stopped early */
+};
+
+/* Text of a member; empty if there is none. */
+static inline const char *collect_text(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+/* Number in a member; NaN if there is none. */
+static inline double collect_number(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static inline bool collect_is_rated(const struct collect *all)
+{
+    return all->kind != COLLECT_ABX && all->kind != COLLECT_PREFERENCE;
+}
+
+static inline const char *collect_name(const struct collect *all, size_t choice)
+{
+    return json_string_value(json_array_get(all->names, choice));
+}
+
+/* ---- collect_read.c ---- */
+
+/* Reads and checks the files. Call collect_free in any case. Errors: see collect.h. */
+MUST_CHECK enum status collect_read(const char *const *paths, size_t count, struct collect *all);
+void collect_free(struct collect *all);
+
+/* ---- collect_ratings.c ---- */
+
+/* What is rated: the choices, or for bs1116 the choices other than the reference. Their scores are
+ * the ratings, or for bs1116 the differences from the reference. */
+struct collect_scores {
+    size_t people, sounds, count;
+    size_t choices[COLLECT_CHOICES_MOST];
+    struct collect_score {
+        double sum, count;
+    } *table; /* by listener, sound and score */
+};
+
+/* `without`: leaves out the flagged listeners. Errors: memory. */
+MUST_CHECK enum status collect_scores_init(const struct collect *all, bool without,
+                                           struct collect_scores *scores);
+
+/* Mean score of a listener; NaN if there is none. `weights` of the sounds; NULL: all 1. */
+double collect_score(const struct collect_scores *scores, size_t person, size_t score,
+                     const double *weights);
+
+/* The bootstrap interval of 95 % from drawn values, which are sorted: their percentiles. NaN if the
+ * values are equal, since nothing follows from them about other listeners. */
+void collect_interval(double *values, size_t count, double *low, double *high);
+json_t *collect_interval_json(double low, double high);
+
+/* Adds the results to a report whose "listeners" are those of `all`; flags listeners. */
+MUST_CHECK enum status collect_ratings_report(struct collect *all, json_t *report);
+void collect_ratings_print(const struct collect *all, const json_t *report);
+
+/* ---- collect_table.c ---- */
+
+MUST_CHECK enum status collect_write_table(const struct collect *all, const char *path, bool force);
+MUST_CHECK enum status collect_draw(const struct collect *all, const json_t *report,
+                                    const char *path, bool force);
+
+#endif

@@ -1,0 +1,170 @@
+#include "base/atomic_file.h"
+#include "base/gnuplot.h"
+#include "listen/collect_rows.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- the table ---- */
+
+/* A field of a CSV file (RFC 4180), and what follows it. */
+static void put(FILE *stream, const char *text, char after)
+{
+    putc('"', stream);
+    for (; *text; text++) {
+        if (*text == '"')
+            putc('"', stream);
+        putc(*text, stream);
+    }
+    fprintf(stream, "\"%c", after);
+}
+
+static void put_row(const struct collect *all, const struct collect_trial *trial, size_t choice,
+                    FILE *stream)
+{
+    put(stream, all->persons[trial->person].who, ',');
+    put(stream, all->files[trial->file].path, ',');
+    if (all->sounds)
+        put(stream, collect_text(json_array_get(all->sounds, trial->sound), "name"), ',');
+    fprintf(stream, "%zu,", trial->number);
+    if (all->kind == COLLECT_ABX) {
+        fprintf(stream, "%c,%c,%d,", "AB"[trial->first], "AB"[trial->second],
+                trial->first == trial->second);
+    } else if (all->kind == COLLECT_PREFERENCE) {
+        put(stream, collect_name(all, trial->first), ',');
+        put(stream, collect_name(all, trial->second), ',');
+        put(stream, trial->preferred == COLLECT_NONE ? "" : collect_name(all, trial->preferred),
+            ',');
+    } else {
+        put(stream, collect_name(all, choice), ',');
+        fprintf(stream, "%.10g,", trial->ratings[choice]);
+    }
+    fprintf(stream, "%.3f%c", trial->seconds, all->sounds ? ',' : '\n');
+    if (all->sounds)
+        put(stream, trial->remark, '\n');
+}
+
+static void put_table(const struct collect *all, FILE *stream)
+{
+    static const char *const columns[COLLECT_KINDS] = {[COLLECT_ABX] = "x,answer,right",
+                                                       [COLLECT_RANKING] = "choice,rating",
+                                                       [COLLECT_PREFERENCE] =
+                                                           "first,second,preferred",
+                                                       [COLLECT_MUSHRA] = "choice,value",
+                                                       [COLLECT_BS1116] = "choice,value"};
+    bool is_rated = collect_is_rated(all);
+    fprintf(stream, "listener,test,%strial,%s,seconds%s\n", all->sounds ? "sound," : "",
+            columns[all->kind], all->sounds ? ",remark" : "");
+    for (size_t t = 0; t < all->trial_count; t++)
+        for (size_t c = 0; c < (is_rated ? all->choices : 1); c++)
+            if (!is_rated || !isnan(all->trials[t].ratings[c]))
+                put_row(all, &all->trials[t], c, stream);
+}
+
+enum status collect_write_table(const struct collect *all, const char *path, bool force)
+{
+    struct atomic_file file;
+    enum status status = atomic_file_open(&file, path, force);
+    FILE *stream = status == STATUS_OK ? fdopen(file.fd, "w") : NULL;
+    if (stream) {
+        put_table(all, stream);
+        if (fflush(stream) != 0 || ferror(stream))
+            status = fail_errno(errno, "cannot write %s", path);
+        else
+            status = atomic_file_keep(&file, path);
+        fclose(stream);
+    } else if (status == STATUS_OK) {
+        status = fail_memory("a table");
+        close(file.fd);
+    }
+    atomic_file_discard(&file);
+    return status;
+}
+
+/* ---- the plot ---- */
+
+static void send_axis(const struct collect *all, const struct collect_scores *scores,
+                      const char *title, FILE *commands)
+{
+    fprintf(commands, "set title '%s'\nset xrange [-0.6:%zu.6]\nset xtics rotate by -30 (", title,
+            scores->count - 1);
+    for (size_t i = 0; i < scores->count; i++) {
+        fputs(i ? ", " : "", commands);
+        gnuplot_send_quoted(commands, collect_name(all, scores->choices[i]));
+        fprintf(commands, " %zu", i);
+    }
+    fputs(")\n", commands);
+}
+
+/* Sends a block for each listener: choice, score, `base` minus the score, place beside others. */
+static void send_data(const struct collect_scores *scores, size_t base, const json_t *choices,
+                      FILE *commands)
+{
+    fputs("$points << e\n", commands);
+    for (size_t p = 0; p < scores->people; p++) {
+        double from = base == COLLECT_NONE ? 0 : collect_score(scores, p, base, NULL);
+        double place = 0.4 * (((double)p + 0.5) / (double)scores->people - 0.5);
+        for (size_t i = 0; i < scores->count; i++) {
+            double score = collect_score(scores, p, i, NULL);
+            if (!isnan(score) && !isnan(from))
+                fprintf(commands, "%zu %.10g %.10g %.4g\n", i, score, from - score, place);
+        }
+        fputc('\n', commands);
+    }
+    fputs("e\n$boxes << e\n", commands);
+    for (size_t i = 0; i < scores->count; i++) {
+        const json_t *row = json_array_get(choices, i), *ends = json_object_get(row, "quartiles");
+        if (json_is_number(json_object_get(row, "median")))
+            fprintf(commands, "%zu %.10g %.10g %.10g\n", i,
+                    json_number_value(json_array_get(ends, 0)), collect_number(row, "median"),
+                    json_number_value(json_array_get(ends, 1)));
+    }
+    fputs("e\n", commands);
+}
+
+static void send_plot(const struct collect *all, const struct collect_scores *scores,
+                      const json_t *report, FILE *commands)
+{
+    const bool fine = all->kind == COLLECT_BS1116, has_reference = all->reference != COLLECT_NONE;
+    send_data(scores,
+              fine            ? COLLECT_NONE
+              : has_reference ? all->reference
+                              : 0,
+              json_object_get(report, "choices"), commands);
+    fputs("set multiplot layout 1,2\nunset key\nset grid ytics lt 1 lc rgb '#dddddd'\n"
+          "set boxwidth 0.5\nset style fill solid 0.2\n",
+          commands);
+    send_axis(all, scores, fine ? "grades minus the reference" : "ratings", commands);
+    fputs("plot $boxes using 1:2:2:4:4 with candlesticks lt 1 lc rgb '#3b528b', "
+          "$boxes using 1:3:3:3:3 with candlesticks lt 1 lw 2 lc rgb '#3b528b', "
+          "$points using ($1 + $4):2 with points pt 7 ps 0.4 lc rgb '#555555'\n",
+          commands);
+    send_axis(all, scores,
+              has_reference ? "reference minus each, by listener"
+                            : "first choice minus each, by listener",
+              commands);
+    fputs("set xzeroaxis lt 1 lc rgb '#000000'\n"
+          "plot $points using 1:3 with linespoints pt 7 ps 0.4 lt 1 lc rgb '#21918c'\n"
+          "unset multiplot\n",
+          commands);
+}
+
+enum status collect_draw(const struct collect *all, const json_t *report, const char *path,
+                         bool force)
+{
+    struct gnuplot gnuplot;
+    struct collect_scores scores;
+    const struct gnuplot_settings settings = {
+        .file = path, .force = force, .width = 1200, .height = 600};
+    enum status status = collect_scores_init(all, false, &scores);
+    if (status == STATUS_OK) {
+        status = gnuplot_open(&settings, &gnuplot);
+        if (status == STATUS_OK)
+            send_plot(all, &scores, report, gnuplot.commands);
+        status = gnuplot_close(&gnuplot, status);
+    }
+    free(scores.table);
+    return status;
+}
