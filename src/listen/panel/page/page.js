@@ -7,79 +7,73 @@
 const WORDS = {
     en: {
         language: "Language", name: "Your name", start: "Start", next: "Next", goOn: "Go on",
-        volume: "Use headphones or loudspeakers that you know. Set a comfortable volume with the "
-            + "first sound. Then leave the volume unchanged until the end.",
-        kept: n => `This browser has your answers to ${n} trials. The test goes on after these.`,
+        volume: "Set a comfortable volume with the first sound. Then leave it unchanged.",
+        kept: n => `Your answers to ${n} trials are kept here. The test goes on after them.`,
         anew: "Start again", anewSure: "Delete the answers so far and start again?",
         training: (n, of) => `Training ${n} of ${of}`, trial: (n, of) => `Trial ${n} of ${of}`,
-        trainingNote: "Training: get to know the sounds and the page.",
         trained: of => `The training is over. The test has ${of} trials.`,
-        mushra: "Rate each sound in comparison with the reference. A sound can be rated while it "
-            + "is chosen. One of the sounds is the reference itself.",
-        bs1116: "One of A and B is the reference itself. Leave that one at 5.0 and rate the other "
-            + "one. A sound can be rated while it is chosen.",
-        preference: "Which of the two sounds do you prefer?", abx: "Is X the sound A or the sound B?",
+        mushra: "Rate each sound against the reference. One of the sounds is the reference itself. "
+            + "You can rate a sound while it is chosen.",
+        bs1116: "One of A and B is the reference itself: leave it at 5.0. Rate the other one. "
+            + "You can rate a sound while it is chosen.",
+        preference: "Which of the two sounds do you prefer?", abx: "Is X the same as A or as B?",
         reference: "Reference", play: "Play", pause: "Pause", from: "Begin here", to: "End here",
-        whole: "Whole sound", restart: "Start from the beginning at each switch",
-        position: (at, of) => `${at} of ${of} s`, short: "This part is too short.",
+        whole: "Whole sound", short: "This part is too short.",
+        restart: "Start from the beginning at each switch",
         unrated: "not rated", remark: "Remarks", loading: "The sound is loading ...",
-        missing: file => `${file} cannot be loaded. Check the connection, or whether the folder is `
-            + "complete. Then try again.",
-        damaged: file => `${file} is damaged. Copy the folder again.`, retry: "Try again",
+        missing: file => `${file} is missing or damaged. Check the connection and the folder.`,
+        retry: "Try again",
         hear: names => `Please listen first to: ${names}.`, rate: names => `Please rate: ${names}.`,
         five: "One of the sounds is the reference: please leave at least one at 5.0.",
         choose: "Please choose an answer.",
         better: name => `${name} is better`, neither: "No difference", is: name => `X is ${name}`,
-        keys: { mushra: "1 … 9, 0: rate 10 … 90, 100", bs1116: "1 … 5: rate 1.0 … 5.0",
-            preference: "1, 2, 3: answer", abx: "1, 2: answer" }, arrows: "arrows: adjust the rating",
+        mushraKeys: "Keys 1 … 9, 0: rate 10 … 90, 100. Arrows: adjust the rating.",
+        bs1116Keys: "Keys 1 … 5: rate 1.0 … 5.0. Arrows: adjust the rating.",
         stop: "Stop the test", stopSure: "Stop the test here? Your answers so far are kept.",
-        questions: "Questions", sending: "Your answers are being sent ...", thanks: "Thank you",
+        questions: "Questions", thanks: "Thank you", save: "Download the answers",
         saved: "Your answers are saved. You can close this page.",
         unsaved: why => `Your answers are not saved yet: ${why}`,
-        offline: "the server cannot be reached.", save: "Download the answers",
+        offline: "the server does not answer.",
         give: "Please download your answers and give the file to the experimenter.",
         bands: ["bad", "poor", "fair", "good", "excellent"],
         grades: ["very annoying", "annoying", "slightly annoying", "perceptible but not annoying",
             "imperceptible"],
     },
     de: {
-        language: "Sprache", name: "Ihr Name", start: "Beginnen", next: "Weiter", goOn: "Fortsetzen",
-        volume: "Verwenden Sie vertraute Kopfhörer oder Lautsprecher. Stellen Sie beim ersten Klang "
-            + "eine angenehme Lautstärke ein. Lassen Sie die Lautstärke dann bis zum Ende unverändert.",
-        kept: n => `Dieser Browser hat Ihre Antworten zu ${n} Durchgängen. Der Test geht danach weiter.`,
+        language: "Sprache", name: "Ihr Name", start: "Beginnen", next: "Weiter",
+        goOn: "Fortsetzen",
+        volume: "Stellen Sie beim ersten Klang eine angenehme Lautstärke ein. Lassen Sie sie dann "
+            + "unverändert.",
+        kept: n => `Ihre Antworten zu ${n} Durchgängen sind noch da. Der Test geht danach weiter.`,
         anew: "Neu beginnen", anewSure: "Die bisherigen Antworten löschen und neu beginnen?",
         training: (n, of) => `Übung ${n} von ${of}`, trial: (n, of) => `Durchgang ${n} von ${of}`,
-        trainingNote: "Übung: Lernen Sie die Klänge und die Seite kennen.",
         trained: of => `Die Übung ist zu Ende. Der Test hat ${of} Durchgänge.`,
-        mushra: "Bewerten Sie jeden Klang im Vergleich mit der Referenz. Ein Klang lässt sich "
-            + "bewerten, solange er gewählt ist. Einer der Klänge ist die Referenz selbst.",
-        bs1116: "Entweder A oder B ist die Referenz selbst. Lassen Sie diesen Klang bei 5,0 und "
-            + "bewerten Sie den anderen. Ein Klang lässt sich bewerten, solange er gewählt ist.",
+        mushra: "Bewerten Sie jeden Klang im Vergleich mit der Referenz. Einer der Klänge ist die "
+            + "Referenz selbst. Sie können einen Klang bewerten, solange er gewählt ist.",
+        bs1116: "A oder B ist die Referenz selbst: Lassen Sie diesen Klang bei 5,0. Bewerten Sie "
+            + "den anderen. Sie können einen Klang bewerten, solange er gewählt ist.",
         preference: "Welchen der beiden Klänge ziehen Sie vor?",
-        abx: "Ist X der Klang A oder der Klang B?",
+        abx: "Ist X dasselbe wie A oder wie B?",
         reference: "Referenz", play: "Abspielen", pause: "Pause", from: "Hier beginnen",
-        to: "Hier enden", whole: "Ganzer Klang", restart: "Bei jedem Umschalten von vorn beginnen",
-        position: (at, of) => `${at} von ${of} s`, short: "Dieser Ausschnitt ist zu kurz.",
+        to: "Hier enden", whole: "Ganzer Klang", short: "Dieser Ausschnitt ist zu kurz.",
+        restart: "Bei jedem Umschalten von vorn beginnen",
         unrated: "nicht bewertet", remark: "Bemerkungen", loading: "Der Klang wird geladen ...",
-        missing: file => `${file} lässt sich nicht laden. Prüfen Sie die Verbindung, oder ob der `
-            + "Ordner vollständig ist. Versuchen Sie es dann noch einmal.",
-        damaged: file => `${file} ist beschädigt. Kopieren Sie den Ordner noch einmal.`,
+        missing: file => `${file} fehlt oder ist beschädigt. Prüfen Sie Verbindung und Ordner.`,
         retry: "Noch einmal versuchen",
         hear: names => `Bitte hören Sie zuerst: ${names}.`,
         rate: names => `Bitte bewerten Sie: ${names}.`,
         five: "Einer der Klänge ist die Referenz: Bitte lassen Sie mindestens einen bei 5,0.",
         choose: "Bitte wählen Sie eine Antwort.",
-        better: name => `${name} ist besser`, neither: "Kein Unterschied", is: name => `X ist ${name}`,
-        keys: { mushra: "1 … 9, 0: 10 … 90, 100", bs1116: "1 … 5: 1,0 … 5,0",
-            preference: "1, 2, 3: Antwort", abx: "1, 2: Antwort" },
-        arrows: "Pfeile: Bewertung verschieben",
-        stop: "Test abbrechen",
-        stopSure: "Den Test hier abbrechen? Die bisherigen Antworten bleiben erhalten.",
-        questions: "Fragen", sending: "Ihre Antworten werden gesendet ...", thanks: "Vielen Dank",
+        better: name => `${name} ist besser`, neither: "Kein Unterschied",
+        is: name => `X ist ${name}`,
+        mushraKeys: "Tasten 1 … 9, 0: 10 … 90, 100. Pfeile: Bewertung verschieben.",
+        bs1116Keys: "Tasten 1 … 5: 1,0 … 5,0. Pfeile: Bewertung verschieben.",
+        stop: "Abbrechen", stopSure: "Den Test abbrechen? Die Antworten bis hier bleiben erhalten.",
+        questions: "Fragen", thanks: "Vielen Dank", save: "Antworten herunterladen",
         saved: "Ihre Antworten sind gespeichert. Sie können diese Seite schließen.",
         unsaved: why => `Ihre Antworten sind noch nicht gespeichert: ${why}`,
-        offline: "Der Server ist nicht erreichbar.", save: "Antworten herunterladen",
-        give: "Bitte laden Sie Ihre Antworten herunter und geben Sie die Datei der Versuchsleitung.",
+        offline: "Der Server antwortet nicht.",
+        give: "Bitte laden Sie die Antworten herunter und geben Sie die Datei der Versuchsleitung.",
         bands: ["schlecht", "dürftig", "ordentlich", "gut", "ausgezeichnet"],
         grades: ["sehr störend", "störend", "etwas störend", "hörbar, aber nicht störend",
             "nicht hörbar"],
@@ -89,39 +83,45 @@ const WORDS = {
 const FADE = 0.01, PAUSE = 0.02; /* of a switch, in seconds */
 const PART_LEAST = 0.1; /* shortest part of a sound that can be repeated, in seconds */
 
-let test, language, state, context; /* state: what a reload needs; null before the start */
+let test, context;
+let language = navigator.language.slice(0, 2);
+let state = null; /* what a reload needs; null before the start and after the end */
 let link = { name: "", token: "" };
 let restart = false; /* each switch starts from the beginning */
 let keyPressed = null; /* what the screen does with a key */
 
 /* ---- small helpers ---- */
 
-const say = (word, ...rest) => {
+function say(word, ...rest) {
     const found = (WORDS[language] || WORDS.en)[word];
     return typeof found === "function" ? found(...rest) : found;
-};
+}
 
-/* A text of the test in the listener's language. */
-const text = one => one === null || typeof one === "string" ? one
-    : one[language] ?? one.en ?? Object.values(one)[0];
+/* A text of the test, in the listener's language. */
+const text = (one, tongue = language) => typeof one === "string" ? one
+    : one[tongue] ?? one.en ?? Object.values(one)[0];
 
-/* Text is never read as HTML. */
+const number = (value, digits) => value.toLocaleString(language,
+    { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const letter = i => String.fromCharCode(65 + i);
+const trialOf = ({ trial }) => test.trials.find(({ id }) => id === trial);
+
+/* Strings are never read as HTML. */
 function element(tag, properties, ...children) {
     const node = document.createElement(tag);
-    for (const [name, value] of Object.entries(properties || {}))
+    for (const [name, value] of Object.entries(properties))
         if (name in node) node[name] = value;
         else node.setAttribute(name, value);
-    node.append(...children.filter(child => child !== null));
+    node.append(...children.filter(Boolean));
     return node;
 }
 
+const paragraph = (content, className = "") => element("p", { className }, content);
+const hint = key => element("kbd", { "aria-hidden": "true" }, key);
+
 /* A click does not keep the focus, so that the keys belong to the page again. */
-function button(label, key, pressed, properties) {
-    const node = element("button", { type: "button", ...properties }, label);
-    if (key) {
-        node.append(element("kbd", { "aria-hidden": "true" }, key));
-        node.setAttribute("aria-keyshortcuts", key);
-    }
+function button(label, key, pressed, properties = {}) {
+    const node = element("button", { type: "button", ...properties }, label, key && hint(key));
     node.addEventListener("click", event => {
         if (event.detail) node.blur();
         pressed();
@@ -155,34 +155,30 @@ function shuffled(list) {
 
 /* ---- state ---- */
 
-/* Some browsers refuse to store anything. Then only a reload loses the answers. */
+/* Reads a value, removes it (null), or stores it. Returns null if there is none. A browser may
+ * refuse to store anything. Then only a reload loses the answers. */
 function stored(storage, key, value) {
     try {
         if (value === undefined) return JSON.parse(window[storage].getItem(key));
-        if (value === null) window[storage].removeItem(key);
-        else window[storage].setItem(key, JSON.stringify(value));
-    } catch { /* as said */ }
+        if (value) window[storage].setItem(key, JSON.stringify(value));
+        else window[storage].removeItem(key);
+    } catch { /* see above */ }
     return null;
 }
 
 const stateKey = () => `halo ${test.commitment} ${link.name}`;
 const save = () => stored("localStorage", stateKey(), state);
+const forget = () => { state = stored("localStorage", stateKey(), null); };
 
 function readLink() {
-    const key = `halo ${test.commitment} link`, given = {};
-    for (const part of location.hash.slice(1).split("&")) {
-        const [, name, value] = /^(\w+)=(.*)$/.exec(part) || [];
-        try { if (name) given[name] = decodeURIComponent(value); } catch { /* no link of ours */ }
-    }
-    if ("listener" in given || "token" in given) {
-        link = { name: given.listener || "", token: given.token || "" };
-        stored("sessionStorage", key, link);
-        try {
-            history.replaceState(null, "", location.pathname + location.search);
-        } catch { /* a file's address stays */ }
-    } else {
+    const key = `halo ${test.commitment} link`, given = new URLSearchParams(location.hash.slice(1));
+    if (!location.hash) {
         link = stored("sessionStorage", key) || link;
+        return;
     }
+    link = { name: given.get("listener") || "", token: given.get("token") || "" };
+    stored("sessionStorage", key, link);
+    history.replaceState(null, "", location.pathname + location.search);
 }
 
 /* The order in which a trial shows its hidden sounds. */
@@ -195,19 +191,19 @@ function drawShown(trial, turned) {
 }
 
 function begin(listener, before) {
-    const turned = {}, id = crypto.getRandomValues(new Uint8Array(16));
+    const turned = {}, id = Array.from({ length: 32 }, () => random(16).toString(16)).join("");
     const ordered = [true, false].flatMap(
         training => shuffled(test.trials.filter(trial => trial.training === training)));
     state = {
         plan: ordered.map(trial => ({ trial: trial.id, shown: drawShown(trial, turned) })),
         answers: {
-            halo: "answers", kind: test.kind, commitment: test.commitment,
-            id: Array.from(id, byte => byte.toString(16).padStart(2, "0")).join(""), listener,
-            language, began: new Date().toISOString(), ended: null, complete: false,
+            halo: "answers", kind: test.kind, commitment: test.commitment, id, listener, language,
+            began: new Date().toISOString(), ended: null, complete: false,
             agent: navigator.userAgent, rate: context.sampleRate, before, after: {}, trials: [],
         },
     };
     save();
+    go();
 }
 
 function finish(complete, after) {
@@ -219,20 +215,21 @@ function finish(complete, after) {
 /* ---- sounds ---- */
 
 const sounds = new Map(); /* index: promise of {slot: AudioBuffer} */
-const arrived = {}; /* index: takes what halo_sound() was called with */
+const arrived = {}; /* index: what halo_sound() was called with */
 
-function loadScript(file) {
-    return new Promise((resolve, reject) => {
-        const failed = () => reject(new Error(say("missing", file)));
-        const node = element("script", { src: file, onload: resolve, onerror: failed });
-        document.head.append(node);
-    }).finally(() => document.querySelector(`script[src="${CSS.escape(file)}"]`)?.remove());
+async function loadScript(file) {
+    const node = element("script", { src: file });
+    const loaded = new Promise((resolve, reject) => {
+        node.onload = resolve;
+        node.onerror = () => reject(new Error(say("missing", file)));
+    });
+    document.head.append(node);
+    await loaded.finally(() => node.remove());
 }
 
 function decode({ mask, pcm }, { frames, file }) {
-    const bytes = Uint8Array.from(atob(pcm), letter => letter.charCodeAt(0));
-    const { channels, rate } = test;
-    if (bytes.length !== frames * channels * 3) throw new Error(say("damaged", file));
+    const bytes = Uint8Array.from(atob(pcm), byte => byte.charCodeAt(0)), { channels } = test;
+    if (bytes.length !== frames * channels * 3) throw new Error(say("missing", file));
     for (let i = 0, word = mask; i < bytes.length; i++) {
         if (i % 4 === 0) {
             word ^= word << 13;
@@ -241,7 +238,8 @@ function decode({ mask, pcm }, { frames, file }) {
         }
         bytes[i] ^= word >>> i % 4 * 8;
     }
-    const buffer = new AudioBuffer({ length: frames, numberOfChannels: channels, sampleRate: rate });
+    const buffer = new AudioBuffer(
+        { length: frames, numberOfChannels: channels, sampleRate: test.rate });
     for (let channel = 0; channel < channels; channel++) {
         const samples = buffer.getChannelData(channel);
         for (let i = 0, at = 3 * channel; i < frames; i++, at += 3 * channels)
@@ -251,34 +249,32 @@ function decode({ mask, pcm }, { frames, file }) {
 }
 
 async function loadSound(index) {
-    const { file } = test.sounds[index], buffers = {};
-    const given = new Promise(resolve => arrived[index] = resolve);
-    await loadScript(file);
-    const called = await Promise.race([given, null]);
-    if (!called) throw new Error(say("damaged", file));
-    for (const [slot, data] of Object.entries(called.slots)) {
+    const about = test.sounds[index], buffers = {};
+    await loadScript(about.file);
+    const { slots } = arrived[index] || { slots: { none: { pcm: "" } } };
+    delete arrived[index];
+    for (const [slot, data] of Object.entries(slots)) {
         await new Promise(resolve => setTimeout(resolve)); /* the page answers in between */
-        buffers[slot] = decode(data, test.sounds[index]);
+        buffers[slot] = decode(data, about);
     }
     return buffers;
 }
 
-/* Sounds of the trials `at` and at + 1. Frees the others. */
-function sound(at) {
-    const wanted = state.plan.slice(at, at + 2).map(({ trial }) => trialOf(trial).sound);
+/* Loads the sound of a trial, then that of the next trial. Frees the others. */
+async function sound(at) {
+    const wanted = state.plan.slice(at, at + 2).map(trial => trialOf(trial).sound);
     for (const index of [...sounds.keys()])
         if (!wanted.includes(index)) sounds.delete(index);
-    const get = index => {
-        if (!sounds.has(index)) {
-            const loading = loadSound(index);
-            sounds.set(index, loading);
-            loading.catch(() => sounds.get(index) === loading && sounds.delete(index));
-        }
-        return sounds.get(index);
+    const load = index => {
+        if (!sounds.has(index)) sounds.set(index, loadSound(index));
+        return sounds.get(index).catch(error => {
+            sounds.delete(index); /* the next try loads it again */
+            throw error;
+        });
     };
-    const now = get(wanted[0]);
-    now.then(() => wanted[1] === undefined || get(wanted[1]), () => {});
-    return now;
+    const buffers = await load(wanted[0]);
+    if (wanted.length > 1) load(wanted[1]).catch(() => {});
+    return buffers;
 }
 
 /* Only a click or a key may start the sound. */
@@ -286,10 +282,11 @@ function openSound() {
     try {
         context ??= new AudioContext({ sampleRate: test.rate });
     } catch {
-        context = new AudioContext(); /* resamples */
+        context = new AudioContext(); /* the browser resamples */
     }
-    const most = context.destination.maxChannelCount;
-    if (test.channels > 2) context.destination.channelCount = Math.min(test.channels, most);
+    const { destination } = context;
+    if (test.channels > 2)
+        destination.channelCount = Math.min(test.channels, destination.maxChannelCount);
     context.resume();
 }
 
@@ -308,7 +305,8 @@ class Player {
     }
 
     position(time = context.currentTime) {
-        const [from, to] = this.part, at = this.at + (this.nodes ? Math.max(0, time - this.began) : 0);
+        const [from, to] = this.part;
+        const at = this.at + (this.nodes ? Math.max(0, time - this.began) : 0);
         return at < to ? at : from + (at - from) % (to - from);
     }
 
@@ -319,7 +317,7 @@ class Player {
     }
 
     fade(from, to, time) {
-        const gain = this.nodes[this.chosen].gain.gain;
+        const { gain } = this.nodes[this.chosen].gain;
         gain.setValueAtTime(from, time);
         gain.linearRampToValueAtTime(to, time + FADE);
         this.free = time + FADE;
@@ -329,7 +327,8 @@ class Player {
         const offset = Math.round(this.at * test.rate) / test.rate, [loopStart, loopEnd] = this.part;
         this.nodes = this.buffers.map(buffer => {
             const gain = new GainNode(context, { gain: 0 });
-            const source = new AudioBufferSourceNode(context, { buffer, loop: true, loopStart, loopEnd });
+            const source = new AudioBufferSourceNode(context,
+                { buffer, loop: true, loopStart, loopEnd });
             source.connect(gain).connect(context.destination);
             source.start(time, offset);
             return { source, gain };
@@ -349,23 +348,18 @@ class Player {
         return this.free = time + FADE + PAUSE;
     }
 
-    choose(slot, anew) {
+    choose(slot) {
         context.resume();
-        if (this.nodes && !anew) {
-            const time = this.soon();
-            this.fade(1, 0, time);
-            this.chosen = slot;
-            this.fade(0, 1, time + FADE + PAUSE);
-            return;
-        }
-        const time = this.stop();
-        if (anew) this.at = this.part[0];
+        const time = this.nodes && !restart ? this.soon() : this.stop();
+        if (this.nodes) this.fade(1, 0, time);
+        else if (restart) [this.at] = this.part;
         this.chosen = slot;
-        this.start(time);
+        if (this.nodes) this.fade(0, 1, time + FADE + PAUSE);
+        else this.start(time);
     }
 
     seek(at) {
-        const time = this.nodes ? this.stop() : null;
+        const time = this.nodes && this.stop();
         this.at = Math.min(Math.max(at, this.part[0]), this.part[1]);
         if (time !== null) this.start(time);
     }
@@ -382,21 +376,18 @@ class Player {
 
 /* ---- screens ---- */
 
-const letter = i => String.fromCharCode(65 + i);
-const trialOf = id => test.trials.find(trial => trial.id === id);
-
 function go() {
     if (state?.answers.ended) return showEnd();
     if (!state || !context) return showStart();
     const done = state.answers.trials.length;
     if (done < state.plan.length) return showLoading(done);
     if (test.after.length === 0) return finish(true, {});
-    show(say("questions"), form(test.after.map(question), say("next"), () => finish(true, answersOf(test.after))));
+    show(say("questions"), form(test.after.map(question), say("next"),
+        () => finish(true, answersOf(test.after))));
 }
 
-function form(children, label, submitted) {
-    const node = element("form", {}, ...children,
-        element("button", { className: "main", type: "submit" }, label));
+function form(fields, label, submitted) {
+    const node = element("form", {}, ...fields, element("button", { className: "main" }, label));
     node.addEventListener("submit", event => {
         event.preventDefault();
         submitted();
@@ -407,38 +398,30 @@ function form(children, label, submitted) {
 const field = (label, id) => element("label", {}, label,
     element("input", { type: "text", id, required: true, autocomplete: "off" }));
 
-function question({ ask, answers }, number) {
-    const id = `question${number}`;
-    if (!answers) return field(text(ask), id);
+function question({ ask, answers }, i) {
+    const name = `question${i}`;
+    if (!answers) return field(text(ask), name);
     return element("fieldset", {}, element("legend", {}, text(ask)), ...answers.map(answer =>
-        element("label", {}, element("input", { type: "radio", name: id, required: true }), text(answer))));
+        element("label", {}, element("input", { type: "radio", name, required: true }),
+            text(answer))));
 }
 
-/* The text of the first language stands for an answer, whatever language it was shown in. */
+/* An answer that was chosen from a list is given in the test's first language. */
 function answersOf(questions) {
-    const first = one => typeof one === "string" ? one : one[test.languages[0]] ?? text(one);
-    return Object.fromEntries(questions.map(({ name, answers }, number) => {
-        const id = `question${number}`;
-        if (!answers) return [name, document.getElementById(id).value.trim()];
-        const radios = [...document.getElementsByName(id)];
-        return [name, first(answers[radios.findIndex(radio => radio.checked)])];
+    return Object.fromEntries(questions.map(({ name, answers }, i) => {
+        if (!answers) return [name, document.getElementById(`question${i}`).value.trim()];
+        const radios = [...document.getElementsByName(`question${i}`)];
+        return [name, text(answers[radios.findIndex(radio => radio.checked)], test.languages[0])];
     }));
 }
 
 function showStart() {
     document.documentElement.lang = language;
     document.title = text(test.title);
-    const volume = element("p", {}, say("volume"));
     if (state) {
-        const anew = button(say("anew"), "", () => {
-            if (!confirm(say("anewSure"))) return;
-            state = stored("localStorage", stateKey(), null);
-            go();
-        });
-        const goOn = form([], say("goOn"), () => { openSound(); go(); });
-        goOn.append(" ", anew);
-        goOn.className = "bar";
-        show(text(test.title), element("p", {}, say("kept", state.answers.trials.length)), volume, goOn);
+        show(text(test.title), paragraph(say("kept", state.answers.trials.length)),
+            paragraph(say("volume")), form([], say("goOn"), () => { openSound(); go(); }),
+            paragraph(button(say("anew"), "", () => confirm(say("anewSure")) && (forget(), go()))));
         return;
     }
     const named = link.name || test.listener, fields = test.before.map(question);
@@ -449,28 +432,24 @@ function showStart() {
     languages.addEventListener("change", () => { language = languages.value; go(); });
     show(text(test.title),
         test.languages.length > 1 && element("label", {}, say("language"), " ", languages),
-        test.instructions && element("p", { className: "long" }, text(test.instructions)),
-        volume, form(fields, say("start"), () => {
+        test.instructions && paragraph(text(test.instructions), "long"), paragraph(say("volume")),
+        form(fields, say("start"), () => {
             openSound();
             begin(named || document.getElementById("name").value.trim(), answersOf(test.before));
-            go();
         }));
 }
 
 async function showLoading(at) {
-    const { trial: id, shown } = state.plan[at], trial = trialOf(id);
-    const trained = state.plan.filter(one => trialOf(one.trial).training).length;
+    const { plan } = state, trial = trialOf(plan[at]);
+    const trained = plan.filter(one => trialOf(one).training).length;
     const place = trial.training ? say("training", at + 1, trained)
-        : say("trial", at + 1 - trained, state.plan.length - trained);
+        : say("trial", at + 1 - trained, plan.length - trained);
     show(place, element("p", { role: "status" }, say("loading")));
     try {
         const buffers = await sound(at);
-        if (at > 0 && at === trained) {
-            const ready = form([], say("start"), () => showTrial(place, trial, shown, buffers));
-            show(say("trained", state.plan.length - trained), ready);
-        } else {
-            showTrial(place, trial, shown, buffers);
-        }
+        const ready = () => showTrial(place, trial, plan[at].shown, buffers);
+        if (at === 0 || at !== trained) return ready();
+        show(say("trained", plan.length - trained), form([], say("start"), ready));
     } catch (error) {
         show(place, element("p", { role: "alert" }, error.message), button(say("retry"), "", go));
     }
@@ -482,36 +461,40 @@ function showTrial(place, trial, shown, buffers) {
     const keys = kind === "abx" ? ["A", "B", "X"]
         : slots.map((_, i) => i < first ? "R" : letter(i - first));
     const names = keys.map(key => key === "R" ? say("reference") : key);
-    const played = slots.map(() => 0);
-    const judge = kind === "mushra" || kind === "bs1116" ? ratingPart(kind, shown.length)
-        : answerPart(kind);
+    const played = slots.map(() => 0), alert = element("p", { role: "alert" });
+    const judge = kind === "abx" || kind === "preference" ? answerPart(kind === "abx")
+        : ratingPart(kind === "bs1116", shown.length);
 
-    const alert = element("p", { role: "alert" });
     const choose = slot => {
-        player.choose(slot, restart);
+        player.choose(slot);
         played[slot]++;
         update();
     };
-    const choices = names.map((name, i) => button(name, name === keys[i] ? "" : keys[i], () => choose(i)));
+    const choices = names.map((name, i) =>
+        button(name, name !== keys[i] && keys[i], () => choose(i)));
     const playing = button(say("play"), "␣", () => {
-        if (player.nodes) player.stop();
-        else return choose(Math.max(player.chosen, 0));
+        if (!player.nodes) return choose(Math.max(player.chosen, 0));
+        player.stop();
         update();
     });
-    const part = (from, to) => alert.textContent = player.repeat(from, to) ? "" : say("short");
-    const partFrom = () => part(player.position(), player.part[1]);
-    const partTo = () => part(player.part[0], player.position());
-    const partAll = () => part(0, player.length);
-    const bar = element("div", { className: "time", "aria-hidden": "true" },
-        element("i", { className: "part" }), element("i", { className: "now" }));
+    const repeat = (from, to) => {
+        alert.textContent = player.repeat(from, to) ? "" : say("short");
+    };
+    const parts = {
+        "[": button(say("from"), "[", () => repeat(player.position(), player.part[1])),
+        "]": button(say("to"), "]", () => repeat(player.part[0], player.position())),
+        "|": button(say("whole"), "|", () => repeat(0, player.length)),
+    };
+    const part = element("i", { className: "part" }), now = element("i", { className: "now" });
+    const bar = element("div", { className: "time", "aria-hidden": "true" }, part, now);
     bar.addEventListener("click", event => {
         const { left, width } = bar.getBoundingClientRect();
         player.seek((event.clientX - left) / width * player.length);
     });
     const seconds = element("span", { className: "soft" });
     const again = element("input", { type: "checkbox", checked: restart });
-    again.addEventListener("change", () => { restart = again.checked; again.blur(); });
-    const remark = test.remarks ? element("textarea", { rows: 2 }) : null;
+    again.addEventListener("change", () => { restart = again.checked; });
+    const remark = test.remarks && element("textarea", { rows: 2 });
 
     const missing = () => {
         const unheard = names.filter((_, i) => !played[i]);
@@ -523,7 +506,8 @@ function showTrial(place, trial, shown, buffers) {
         player.stop();
         state.answers.trials.push({
             trial: trial.id, seconds: Math.round(performance.now() - began) / 1000, shown,
-            ...judge.result(), played: played.slice(first), ...remark && { remark: remark.value.trim() },
+            ...judge.result(), played: played.slice(first),
+            ...remark && { remark: remark.value.trim() },
         });
         save();
         go();
@@ -535,200 +519,182 @@ function showTrial(place, trial, shown, buffers) {
     });
 
     function update() {
-        choices.forEach((choice, i) => choice.setAttribute("aria-pressed", i === player.chosen));
-        playing.firstChild.data = player.nodes ? say("pause") : say("play");
+        choices.forEach((one, i) => one.setAttribute("aria-pressed", i === player.chosen));
+        playing.firstChild.data = say(player.nodes ? "pause" : "play");
         judge.allow(player.chosen - first, played.every(Boolean));
         next.setAttribute("aria-disabled", missing() !== "");
     }
 
     function draw() {
         if (!bar.isConnected) return;
-        const share = time => `${time / player.length * 100}%`, [from, to] = player.part;
-        bar.firstChild.style.left = share(from);
-        bar.firstChild.style.width = share(to - from);
-        bar.lastChild.style.left = share(player.position());
-        seconds.textContent = say("position", number(player.position()), number(player.length));
+        const share = time => `${time / player.length * 100}%`, at = player.position();
+        part.style.left = share(player.part[0]);
+        part.style.right = share(player.length - player.part[1]);
+        now.style.left = share(at);
+        seconds.textContent = `${number(at, 1)} / ${number(player.length, 1)} s`;
         requestAnimationFrame(draw);
     }
 
-    const title = show(place, trial.training && element("p", {}, say("trainingNote")),
-        element("p", {}, say(kind)),
+    const header = element("header", {}), title = show(place, paragraph(say(kind)),
         element("div", { className: "panel" }, bar,
-            element("div", { className: "bar" }, playing, button(say("from"), "[", partFrom),
-                button(say("to"), "]", partTo), button(say("whole"), "|", partAll), seconds),
+            element("div", { className: "bar" }, playing, ...Object.values(parts), seconds),
             element("label", { className: "tick" }, again, say("restart"))),
-        judge.place(choices), alert,
-        remark && element("label", {}, say("remark"), remark), element("p", {}, next),
-        element("p", { className: "soft" }, element("kbd", {},
-            say("keys")[kind] + (judge.rate ? `; ${say("arrows")}` : ""))));
-    const header = element("header");
+        ...judge.place(choices), alert,
+        remark && element("label", {}, say("remark"), remark), paragraph(next),
+        paragraph(say(`${kind}Keys`) || "", "soft keys"));
     title.replaceWith(header);
     header.append(title, stop);
     title.focus();
-    keyPressed = key => {
-        const acts = { " ": () => playing.click(), Enter: () => next.click(), "[": partFrom,
-            "]": partTo, "|": partAll };
-        const slot = keys.indexOf(key.toUpperCase());
-        if (slot >= 0) choose(slot);
-        else if (acts[key]) acts[key]();
-        else return judge.key(key);
-        return true;
-    };
     judge.changed = update;
+    keyPressed = key => {
+        const pressed = { " ": playing, Enter: next, ...parts }[key]
+            || choices[keys.indexOf(key.toUpperCase())];
+        pressed?.click();
+        return pressed || judge.key(key);
+    };
     update();
     draw();
 }
 
-const number = (value, digits = 1) => value.toLocaleString(language,
-    { minimumFractionDigits: digits, maximumFractionDigits: digits });
-
-/* Sliders of MUSHRA (0 to 100) and BS.1116 (tenths, 10 to 50). Only the chosen sound's can move. */
-function ratingPart(kind, count) {
-    const fine = kind === "bs1116", least = fine ? 10 : 0, most = fine ? 50 : 100;
-    const bands = say(fine ? "grades" : "bands"), ratings = Array(count).fill(fine ? most : null);
+/* Sliders of MUSHRA, 0 to 100, and of BS.1116, tenths from 10 to 50 (`fine`). Only that of the
+ * chosen sound can move. */
+function ratingPart(fine, count) {
+    const min = fine ? 10 : 0, max = fine ? 50 : 100, bands = say(fine ? "grades" : "bands");
+    const ratings = Array(count).fill(fine ? max : null);
+    const sliders = ratings.map((_, i) => element("input",
+        { type: "range", min, max, value: fine ? max : 50, "aria-label": letter(i) }));
+    const outputs = ratings.map(() => element("output", {}));
     let chosen = -1;
-    const worded = value => {
-        const band = Math.min(Math.floor(fine ? value / 10 - 1 : value / 20), 4);
-        return `${number(fine ? value / 10 : value, fine ? 1 : 0)} ${bands[band]}`;
-    };
-    const sliders = ratings.map((_, i) => element("input", { type: "range", min: least, max: most,
-        value: fine ? most : 50, "aria-label": letter(i) }));
-    const outputs = ratings.map(() => element("output"));
     const put = i => {
-        outputs[i].textContent = ratings[i] === null ? say("unrated") : worded(ratings[i]);
+        const rating = ratings[i], band = Math.floor(fine ? rating / 10 - 1 : rating / 20);
+        const worded = `${fine ? number(rating / 10, 1) : rating} ${bands[Math.min(band, 4)]}`;
+        outputs[i].textContent = rating === null ? say("unrated") : worded;
         sliders[i].setAttribute("aria-valuetext", outputs[i].textContent);
     };
+    const rate = value => {
+        ratings[chosen] = sliders[chosen].value = Math.min(Math.max(value, min), max);
+        put(chosen);
+        part.changed();
+    };
     const part = {
-        rate(value) {
-            if (chosen < 0) return;
-            ratings[chosen] = Math.min(Math.max(value, least), most);
-            sliders[chosen].value = ratings[chosen];
-            put(chosen);
-            part.changed();
-        },
         allow(slot) {
             chosen = slot;
-            sliders.forEach((slider, i) => slider.disabled = i !== slot);
+            sliders.forEach((slider, i) => { slider.disabled = i !== slot; });
         },
         missing() {
             const unrated = ratings.flatMap((rating, i) => rating === null ? letter(i) : []);
             if (unrated.length) return say("rate", unrated.join(", "));
-            return fine && !ratings.includes(most) ? say("five") : "";
+            return fine && !ratings.includes(max) ? say("five") : "";
         },
         result: () => ({ ratings: fine ? ratings.map(rating => rating / 10) : ratings }),
         key(key) {
-            const steps = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10,
-                PageDown: -10, Home: -most, End: most };
-            const value = chosen < 0 ? 0 : Number(sliders[chosen].value);
-            if (key in steps) part.rate(value + steps[key]);
-            else if (/^[0-9]$/.test(key) && (!fine || key > 0 && key < 6)) part.rate((+key || 10) * 10);
-            else return false;
+            const step = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10,
+                PageDown: -10, Home: -max, End: max }[key];
+            const rated = fine ? /^[1-5]$/.test(key) : /^[0-9]$/.test(key);
+            if (chosen < 0 || !step && !rated) return false;
+            rate(step ? Number(sliders[chosen].value) + step : (+key || 10) * 10);
             return true;
         },
         place(choices) {
-            const words = element("div", { className: "row words", "aria-hidden": "true" }, element("div", {},
-                ...bands.map((band, i) => element("span", {}, `${fine ? i + 1 : `${i * 20} … ${i * 20 + 20}`} ${band}`))));
-            const open = choices.length - count;
-            return element("div", { style: `--step: ${fine ? 25 : 20}%` }, ...choices.map((choice, i) =>
-                element("div", { className: "row" }, choice, ...i < open ? [] :
-                    [element("div", { className: "scale" }, sliders[i - open]), outputs[i - open]])), words);
+            const open = choices.length - count, words = bands.map((band, i) => element("span", {},
+                element("small", {}, fine ? `${i + 1}` : `${i * 20}–${i * 20 + 20}`), ` ${band}`));
+            return [...choices.map((choice, i) => element("div", { className: "row" }, choice,
+                ...i < open ? [] : [element("div", { className: fine ? "scale fine" : "scale" },
+                    sliders[i - open]), outputs[i - open]])),
+            element("div", { className: "row words", "aria-hidden": "true" },
+                element("div", { className: fine ? "fine" : "" }, ...words))];
         },
     };
     sliders.forEach((slider, i) => {
         put(i);
         /* A click confirms a value that did not move. */
         for (const type of ["input", "click"])
-            slider.addEventListener(type, () => i === chosen && part.rate(Number(slider.value)));
+            slider.addEventListener(type, () => i === chosen && rate(Number(slider.value)));
     });
     return part;
 }
 
-/* Answers of a preference test and of ABX. They wait until all sounds were heard. */
-function answerPart(kind) {
-    const labels = kind === "abx" ? ["A", "B"].map(name => say("is", name))
-        : [say("better", "A"), say("better", "B"), say("neither")];
+/* Answers of ABX and of a preference test. They wait until all sounds were heard. */
+function answerPart(abx) {
+    const labels = ["A", "B"].map(name => say(abx ? "is" : "better", name));
+    if (!abx) labels.push(say("neither"));
     const radios = labels.map(() => element("input", { type: "radio", name: "answer" }));
     const fieldset = element("fieldset", {}, ...labels.map((label, i) =>
-        element("label", {}, radios[i], label, element("kbd", { "aria-hidden": "true" }, String(i + 1)))));
+        element("label", {}, radios[i], label, hint(i + 1))));
     const answer = () => radios.findIndex(radio => radio.checked);
     const part = {
         allow(slot, heard) { fieldset.disabled = !heard; },
         missing: () => answer() < 0 ? say("choose") : "",
-        result: () => kind === "abx" ? { answer: answer() }
-            : { preferred: answer() === 2 ? null : answer() },
+        result: () => abx ? { answer: answer() } : { preferred: answer() === 2 ? null : answer() },
         key(key) {
-            if (!radios[key - 1]) return false;
-            radios[key - 1].click();
-            return true;
+            radios[key - 1]?.click();
+            return radios[key - 1];
         },
-        place: choices => element("div", {}, element("p", { className: "bar" }, ...choices), fieldset),
+        place: choices => [element("p", { className: "bar" }, ...choices), fieldset],
     };
     fieldset.addEventListener("change", () => part.changed());
     return part;
 }
 
 function showEnd() {
-    const note = element("p", { role: "status" }), failed = element("p", { role: "alert" });
     const { answers } = state, posted = link.token && location.protocol.startsWith("http");
-    const kept = JSON.stringify(answers, null, 1);
-    const over = () => { state = stored("localStorage", stateKey(), null); };
+    const note = element("p", { role: "status" }), failed = element("p", { role: "alert" });
     const download = button(say("save"), "", () => {
-        const href = URL.createObjectURL(new Blob([kept], { type: "application/json" }));
-        const name = `${answers.listener} ${answers.id.slice(0, 8)}`.replace(/[^\p{L}\p{N}_-]+/gu, "-");
-        element("a", { href, download: `${name}.json` }).click();
-        setTimeout(() => URL.revokeObjectURL(href), 60000);
-        over();
-    });
+        const file = new Blob([JSON.stringify(answers, null, 1)], { type: "application/json" });
+        const name = `${answers.listener} ${answers.id}`.replace(/[^\p{L}\p{N}_-]+/gu, "-");
+        element("a", { href: URL.createObjectURL(file), download: `${name}.json` }).click();
+        forget();
+    }, { className: "main" });
     const send = async () => {
-        note.textContent = say("sending");
+        const body = JSON.stringify({ token: link.token, name: link.name, answers });
+        const headers = { "Content-Type": "application/json" };
         failed.textContent = "";
-        retry.hidden = download.hidden = true;
+        choices.hidden = true;
         try {
-            const body = JSON.stringify({ token: link.token, name: link.name, answers });
-            const reply = await fetch("answers", { method: "POST", body,
-                headers: { "Content-Type": "application/json" } })
+            const reply = await fetch("answers", { method: "POST", body, headers })
                 .catch(() => { throw new Error(say("offline")); });
-            const said = await reply.json().catch(() => ({}));
-            if (said.saved !== true) throw new Error(said.error || `HTTP ${reply.status}`);
-            over();
+            const { saved, error } = await reply.json().catch(() => ({}));
+            if (!saved) throw new Error(error || `HTTP ${reply.status}`);
+            forget();
             note.textContent = say("saved");
         } catch (error) {
-            note.textContent = "";
             failed.textContent = say("unsaved", error.message);
-            retry.hidden = download.hidden = false;
+            choices.hidden = false;
         }
     };
-    const retry = button(say("retry"), "", send, { className: "main", hidden: true });
-    if (!posted) download.className = "main";
-    show(say("thanks"), note, failed, element("div", { className: "bar" }, retry, download));
+    const choices = element("div", { className: "bar" },
+        posted && button(say("retry"), "", send, { className: "main" }), download);
+    show(say("thanks"), note, failed, choices);
     if (posted) send();
     else note.textContent = say("give");
 }
 
-/* ---- the beginning ---- */
+/* ---- what others call ---- */
 
 function halo_test(object) {
     test = object;
-    language = test.languages.find(one => navigator.language.startsWith(one)) || test.languages[0];
+    language = test.languages.find(one => one.startsWith(language)) || test.languages[0];
     readLink();
     state = stored("localStorage", stateKey());
     if (state) ({ language } = state.answers);
     go();
 }
 
-function halo_sound(index, object) { arrived[index]?.(object); }
+function halo_sound(index, object) {
+    arrived[index] = object;
+}
 
 document.addEventListener("keydown", event => {
-    const { target, key } = event, field = target.matches("textarea, input[type=text], select");
+    const { target, key } = event, field = target.matches("textarea, input[type=text]");
     if (field && key === "Escape") target.blur();
+    /* AltGr types [ ] | on many keyboards. */
     const modified = (event.ctrlKey || event.altKey || event.metaKey)
         && !event.getModifierState("AltGraph");
     if (!keyPressed || field || modified || event.repeat && !key.startsWith("Arrow")) return;
     /* A button that has the focus takes these keys itself. */
-    if ((key === " " || key === "Enter") && target.matches("button, input:not([type=range])")) return;
+    if ((key === " " || key === "Enter") && target.matches("button, [type=checkbox]")) return;
     if (keyPressed(key)) event.preventDefault();
 });
 window.addEventListener("beforeunload", event => state && context && event.preventDefault());
-window.addEventListener("hashchange", () => location.reload()); /* another listener's link */
-language = navigator.language.slice(0, 2);
+window.addEventListener("hashchange", () => location.reload()); /* a link of another listener */
 loadScript("test.js").catch(error => show(error.message));
