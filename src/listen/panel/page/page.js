@@ -324,7 +324,8 @@ class Player {
     }
 
     start(time) {
-        const offset = Math.round(this.at * test.rate) / test.rate, [loopStart, loopEnd] = this.part;
+        const offset = Math.round(this.at * test.rate) / test.rate;
+        const [loopStart, loopEnd] = this.part;
         this.nodes = this.buffers.map(buffer => {
             const gain = new GainNode(context, { gain: 0 });
             const source = new AudioBufferSourceNode(context,
@@ -519,6 +520,7 @@ function showTrial(place, trial, shown, buffers) {
     });
 
     function update() {
+        alert.textContent = "";
         choices.forEach((one, i) => one.setAttribute("aria-pressed", i === player.chosen));
         playing.firstChild.data = say(player.nodes ? "pause" : "play");
         judge.allow(player.chosen - first, played.every(Boolean));
@@ -597,7 +599,7 @@ function ratingPart(fine, count) {
         },
         place(choices) {
             const open = choices.length - count, words = bands.map((band, i) => element("span", {},
-                element("small", {}, fine ? `${i + 1}` : `${i * 20}–${i * 20 + 20}`), ` ${band}`));
+                element("small", {}, fine ? i + 1 : `${i * 20}–${i * 20 + 20}`), ` ${band}`));
             return [...choices.map((choice, i) => element("div", { className: "row" }, choice,
                 ...i < open ? [] : [element("div", { className: fine ? "scale fine" : "scale" },
                     sliders[i - open]), outputs[i - open]])),
