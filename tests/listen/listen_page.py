@@ -176,8 +176,10 @@ class Browser:
         """Addresses of all requests since the last call."""
         log = [json.loads(entry["message"])["message"]
                for entry in self.ask("POST", "/se/log", type="performance")]
-        return [entry["params"]["request"]["url"] for entry in log
-                if entry["method"] == "Network.requestWillBeSent"]
+        asked = [entry["params"]["request"]["url"] for entry in log
+                 if entry["method"] == "Network.requestWillBeSent"]
+        own = ("chrome:", "about:", "data:") # the browser's empty page
+        return [address for address in asked if not address.startswith(own)]
 
     def close(self):
         with contextlib.suppress(Exception):
