@@ -55,7 +55,7 @@ def masked(pcm, mask):
 
 def make_test(folder, kind, **more):
     """Writes the folder of a test of noise. Returns the test, and the samples of each slot."""
-    draw, samples, slots, trials = numpy.random.default_rng(7), {}, {}, []
+    draw, samples, slots, trials = numpy.random.default_rng(list(kind.encode())), {}, {}, []
     counts = {"mushra": (1, 4), "bs1116": (1, 2), "preference": (0, 2), "abx": (2, 2)}[kind]
     truth = draw.integers(-2**21, 2**21, (3, FRAMES, 2))
     for number in range(4):
@@ -73,7 +73,7 @@ def make_test(folder, kind, **more):
                 "mask": mask, "pcm": base64.b64encode(masked(pcm, mask)).decode()}
     test = {"kind": kind, "title": {"en": "Halls of <b>Oslo</b>", "de": "Säle"},
             "instructions": "Listen.\nThen judge.", "languages": ["en", "de"],
-            "commitment": "5a" * 32, "rate": RATE, "channels": 2, "remarks": True,
+            "commitment": draw.bytes(32).hex(), "rate": RATE, "channels": 2, "remarks": True,
             "before": [{"ask": {"en": "Age", "de": "Alter"}, "name": "age"},
                        {"ask": "Do you make music?", "name": "music", "answers": ["yes", "no"]}],
             "after": [{"ask": "How was it?", "name": "how"}], "listener": None,
@@ -325,6 +325,32 @@ def hear(browser, loudspeaker, path, sounds):
     return max(results)
 
 
+def hear_part(browser, loudspeaker, path):
+    """Repeats a part. Returns the difference of what is heard to the same one period earlier."""
+    def part():
+        """Shares of the sound before and after the part, in percent, as the bar shows them."""
+        return browser.run("return ['left', 'right'].map("
+                           "side => parseFloat(document.querySelector('.part').style[side]))")
+
+    browser.keys("|a")
+    until("the whole sound", lambda: part() == [0, 0])
+    with loudspeaker.recording(path):
+        until_recorded(path, 0.1)
+        browser.keys("[")
+        until_recorded(path, 0.4)
+        browser.keys("]")
+        before, after = until("both ends of the part", lambda: all(part()) and part())
+        period = round((1 - after / 100) * FRAMES) - round(before / 100 * FRAMES)
+        until_recorded(path, 0.5 + 2.2 * period / RATE)
+    browser.keys("|")
+    until("the whole sound", lambda: part() == [0, 0])
+    assert 0.1 * RATE < period < FRAMES - 0.1 * RATE, (before, after)
+    heard = numpy.frombuffer(path.read_bytes()[-16 * period:], "<f4").astype(float)
+    earlier, later = heard[:2 * period], heard[2 * period:]
+    assert numpy.abs(later).max() > 0.1, "nothing is heard"
+    return residual(later, earlier)
+
+
 # ---- the test ----
 
 def equal(what, is_, wanted):
@@ -434,7 +460,8 @@ def mushra_by_keys(browser, folder, test, width):
             browser.keys("r5abcd") # of these only D gets a rating
             browser.keys("7\ue00e\ue007") # page up; enter
             browser.wait("//p[text()='Please rate: A, B, C.']")
-            assert browser.find("//input[@aria-label='D' and not(@disabled)]")
+            equal("sliders that can move",
+                  len(browser.find("//input[@type='range' and not(@disabled)]")), 1)
             browser.keys(f"a{number}b9\ue013\ue013c0\ue015b\ue012") # arrows up, down, left
             browser.picture(f"mushra-{width}-judged")
             pressed.append(([number * 10 or 100, 91, 99, 80], [2, 3, 2, 1]))
@@ -457,6 +484,50 @@ def mushra_by_keys(browser, folder, test, width):
         assert all(address.startswith(f"{served.address}/") for address in asked), asked
 
 
+def preference_by_keys(browser, folder, test):
+    """A link that names the listener works for a file too."""
+    browser.open("about:blank", 360)
+    start(browser, (folder / "index.html").as_uri() + "#listener=Anna", 360, None)
+    for number, key in enumerate("1231"):
+        if number == 1:
+            browser.click(button("Start"))
+        at_trial(browser, number)
+        nothing_yet(browser, "Please listen first to: A, B.")
+        browser.keys("1a1") # too early
+        nothing_yet(browser, "Please listen first to: B.")
+        browser.keys(f"b{key}")
+        browser.picture("preference-360-judged")
+        browser.keys("\ue007")
+    last_question(browser)
+    trials = common(browser.answers(), test, {})
+    equal("preferred", [one["preferred"] for one, _ in trials], [0, 1, None, 0])
+    for pair in (0, 1): # trials of one sound, in rounds 0 and 1
+        turned = {one["shown"] != trial["hidden"] for one, trial in trials
+                  if trial["sound"] == pair}
+        equal("orders of the rounds of a pair", turned, {False, True})
+
+
+def bs1116_stopped(browser, folder, test):
+    """The scale has a rule. A test that stops early keeps its answers."""
+    start(browser, (folder / "index.html").as_uri(), 1600)
+    at_trial(browser, 0)
+    browser.keys("r1a3b4")
+    browser.click(button("Next"))
+    browser.wait("//p[@role='alert' and contains(., 'at least one at 5.0')]")
+    browser.keys("5a\ue015")
+    browser.picture("bs1116-1600-judged")
+    browser.keys("\ue007")
+    browser.click(button("Start"))
+    at_trial(browser, 1)
+    browser.click(button("Stop the test"))
+    browser.ask("POST", "/alert/accept")
+    browser.wait("//h1[text()='Thank you']")
+    browser.ask("POST", "/refresh")
+    answers = browser.answers()
+    equal("complete", answers["complete"], False)
+    equal("ratings", [one["ratings"] for one in answers["trials"]], [[2.9, 5]])
+
+
 def main():
     work = pathlib.Path(tempfile.mkdtemp(prefix="listen-page-"))
     with contextlib.ExitStack() as stack:
@@ -470,8 +541,13 @@ def main():
         for width in (360, 1600):
             abx_by_clicks(browser, work / "abx", abx, width)
             mushra_by_keys(browser, work / "mushra", mushra, width)
+        for check, kind in ((preference_by_keys, "preference"), (bs1116_stopped, "bs1116")):
+            check(browser, work / kind, make_test(work / kind, kind)[0])
         start(browser, (work / "abx/index.html").as_uri(), 1600)
         at_trial(browser, 0)
+        best = min(hear_part(browser, loudspeaker, work / f"part{i}.raw") for i in range(3))
+        print(f"residual of a repeated part: {best:.1f} dB")
+        assert best < -80, "a part is not repeated"
         sounds = [samples[name] for name in abx["trials"][0]["open"]]
         for attempt in range(10):
             if hear(browser, loudspeaker, work / f"heard{attempt}.raw", sounds) < -80:
