@@ -646,7 +646,7 @@ function showEnd() {
         const name = `${answers.listener} ${answers.id}`.replace(/[^\p{L}\p{N}_-]+/gu, "-");
         element("a", { href: URL.createObjectURL(file), download: `${name}.json` }).click();
         forget();
-    }, { className: "main" });
+    }, { className: posted ? "" : "main" });
     const send = async () => {
         const body = JSON.stringify({ token: link.token, name: link.name, answers });
         const headers = { "Content-Type": "application/json" };

@@ -1,0 +1,558 @@
+#!/usr/bin/env python3
+"""The page of a listening test (src/listen/panel/page) in a real browser: Chromium without a screen,
+by chromedriver, with a PulseAudio of its own whose sink nobody hears.
+
+    listen_page.py SOURCE [FOLDER FOR PICTURES]
+"""
+import base64
+import contextlib
+import functools
+import http.server
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import numpy
+
+RATE, FRAMES = 48000, 96000
+FADE, PAUSE = 480, 960 # frames of a switch
+PATIENCE = 120 # seconds that a busy machine may take for anything
+PAGE = pathlib.Path(sys.argv[1]) / "src/listen/panel/page"
+PICTURES = sys.argv[2] if len(sys.argv) > 2 else None
+
+
+def until(what, ready):
+    """Waits for ready() to be true, and returns that."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        result = ready()
+        if result:
+            return result
+        time.sleep(0.05)
+    raise AssertionError(f"waited in vain for {what}")
+
+
+# ---- a test's folder: until `halo listen --export` writes it ----
+
+def masked(pcm, mask):
+    words, state = numpy.empty((len(pcm) + 3) // 4, "<u4"), mask
+    for i in range(len(words)):
+        state ^= state << 13 & 0xffffffff
+        state ^= state >> 17
+        state ^= state << 5 & 0xffffffff
+        words[i] = state
+    keys = words.view(numpy.uint8)[:len(pcm)]
+    return (numpy.frombuffer(pcm, numpy.uint8) ^ keys).tobytes()
+
+
+def make_test(folder, kind, **more):
+    """Writes the folder of a test of noise. Returns the test, and the samples of each slot."""
+    draw, samples, slots, trials = numpy.random.default_rng(list(kind.encode())), {}, {}, []
+    counts = {"mushra": (1, 4), "bs1116": (1, 2), "preference": (0, 2), "abx": (2, 2)}[kind]
+    truth = draw.integers(-2**21, 2**21, (3, FRAMES, 2))
+    for number in range(4):
+        names = [draw.bytes(4).hex() for _ in range(sum(counts))]
+        opened, hidden = names[:counts[0]], names[counts[0]:]
+        trials.append({"id": draw.bytes(4).hex(), "sound": number % 2, "training": number == 0,
+                       "open": opened, "hidden": hidden, "pair": 0, "round": number // 2})
+        for place, name in enumerate(opened + hidden):
+            choice = place % max(counts[0], 1) if kind == "abx" else place % 3
+            pcm = truth[choice].astype("<i4").tobytes()
+            pcm = numpy.frombuffer(pcm, numpy.uint8).reshape(-1, 4)[:, :3].tobytes()
+            mask = int(draw.integers(1, 2**32))
+            samples[name] = truth[choice] / 2**23
+            slots.setdefault(number % 2, {})[name] = {
+                "mask": mask, "pcm": base64.b64encode(masked(pcm, mask)).decode()}
+    test = {"kind": kind, "title": {"en": "Halls of <b>Oslo</b>", "de": "Säle"},
+            "instructions": "Listen.\nThen judge.", "languages": ["en", "de"],
+            "commitment": draw.bytes(32).hex(), "rate": RATE, "channels": 2, "remarks": True,
+            "before": [{"ask": {"en": "Age", "de": "Alter"}, "name": "age"},
+                       {"ask": "Do you make music?", "name": "music", "answers": ["yes", "no"]}],
+            "after": [{"ask": "How was it?", "name": "how"}], "listener": None,
+            "sounds": [{"frames": FRAMES, "file": f"data/0{i + 1}.js"} for i in range(2)],
+            "trials": trials, **more}
+    (folder / "data").mkdir(parents=True)
+    for name in ("index.html", "page.js"):
+        shutil.copy(PAGE / name, folder)
+    (folder / "test.js").write_text(f"halo_test({json.dumps(test)});")
+    for i, of in slots.items():
+        (folder / f"data/0{i + 1}.js").write_text(f"halo_sound({i}, {json.dumps({'slots': of})});")
+    return test, samples
+
+
+# ---- a browser ----
+
+class Browser:
+    def __init__(self, work, environment):
+        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE,
+                                       env=environment, text=True)
+        for line in self.driver.stdout:
+            if "successfully on port" in line:
+                self.at = f"http://127.0.0.1:{line.split()[-1].rstrip('.')}"
+                break
+        threading.Thread(target=self.driver.stdout.read, daemon=True).start()
+        arguments = ["--headless=new", f"--user-data-dir={work}/profile", "--disable-dev-shm-usage",
+                     "--disable-gpu", "--lang=en"] + ["--no-sandbox"] * (os.geteuid() == 0)
+        self.at += "/session/" + self.ask("POST", "/session", capabilities={"alwaysMatch": {
+            "goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"performance": "ALL"},
+            "unhandledPromptBehavior": "ignore"}})["sessionId"]
+        self.downloads = work / "downloads"
+        self.devtools("Browser.setDownloadBehavior", behavior="allow",
+                      downloadPath=str(self.downloads))
+
+    def ask(self, method, path, **body):
+        data = json.dumps(body).encode() if method == "POST" else None
+        request = urllib.request.Request(self.at + path, data, method=method,
+                                         headers={"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
+                return json.load(reply)["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(error.read().decode()[:500]) from None
+
+    def devtools(self, command, **parameters):
+        return self.ask("POST", "/goog/cdp/execute", cmd=command, params=parameters)
+
+    def open(self, address, width):
+        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=800,
+                      deviceScaleFactor=1, mobile=width < 500)
+        self.ask("POST", "/url", url=address)
+
+    def run(self, script, *arguments):
+        return self.ask("POST", "/execute/sync", script=script, args=arguments)
+
+    def find(self, path):
+        return self.ask("POST", "/elements", using="xpath", value=path)
+
+    def click(self, path):
+        """Clicks as a hand does: the element must be seen, enabled, and not be covered."""
+        found = until(path, lambda: self.find(path))[0]
+        self.ask("POST", f"/element/{next(iter(found.values()))}/click")
+
+    def type(self, path, text):
+        found = until(path, lambda: self.find(path))[0]
+        self.ask("POST", f"/element/{next(iter(found.values()))}/value", text=text)
+
+    def keys(self, text):
+        self.ask("POST", "/actions", actions=[{"type": "key", "id": "keys", "actions": [
+            {"type": step, "value": key} for key in text for step in ("keyDown", "keyUp")]}])
+
+    def shows(self, path):
+        return bool(self.find(path))
+
+    def wait(self, path):
+        until(path, lambda: self.shows(path))
+
+    def stored(self):
+        """What the page has in store for a reload."""
+        return json.loads(self.run(
+            "return localStorage[Object.keys(localStorage).find(key => key.startsWith('halo '))]"
+            " ?? 'null'"))
+
+    def picture(self, name):
+        if PICTURES:
+            size = self.devtools("Page.getLayoutMetrics")["cssContentSize"]
+            shot = self.devtools("Page.captureScreenshot", captureBeyondViewport=True, clip={
+                "x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1})
+            (pathlib.Path(PICTURES) / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
+
+    def answers(self):
+        """The one file that the page offers."""
+        self.click(button("Download the answers"))
+        path = until("the download", lambda: list(self.downloads.glob("*.json")))[0]
+        value = json.loads(path.read_text())
+        path.unlink()
+        return value
+
+    def requests(self):
+        """Addresses of all requests since the last call."""
+        log = [json.loads(entry["message"])["message"]
+               for entry in self.ask("POST", "/se/log", type="performance")]
+        asked = [entry["params"]["request"]["url"] for entry in log
+                 if entry["method"] == "Network.requestWillBeSent"]
+        own = ("chrome:", "about:", "data:") # the browser's empty page
+        return [address for address in asked if not address.startswith(own)]
+
+    def close(self):
+        with contextlib.suppress(Exception):
+            self.ask("DELETE", "")
+        self.driver.terminate()
+        self.driver.wait()
+
+
+def button(label):
+    return f"//button[text()='{label}']"
+
+
+# ---- sound ----
+
+class Loudspeaker:
+    """A PulseAudio of its own with one sink of 32-bit floats."""
+    def __init__(self, work):
+        self.environment = {**os.environ, "HOME": str(work), "XDG_RUNTIME_DIR": str(work),
+                            "PULSE_RUNTIME_PATH": f"{work}/pulse",
+                            "PULSE_SERVER": f"unix:{work}/native",
+                            "PULSE_CONFIG": f"{work}/daemon.conf"}
+        (work / "pulse").mkdir(mode=0o700)
+        (work / "daemon.conf").write_text( # what Chromium takes for the rate of the sink
+            f"default-sample-rate = {RATE}\ndefault-sample-format = float32le\n")
+        self.server = subprocess.Popen(
+            ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--disallow-exit",
+             "--use-pid-file=no", "--realtime=no", "--high-priority=no",
+             "-L", f"module-native-protocol-unix socket={work}/native",
+             "-L", f"module-null-sink sink_name=loudspeaker rate={RATE} format=float32le"],
+            env=self.environment, stderr=subprocess.DEVNULL)
+        until("PulseAudio", lambda: subprocess.run(
+            ["pactl", "info"], env=self.environment, capture_output=True).returncode == 0)
+
+    @contextlib.contextmanager
+    def recording(self, path):
+        with open(path, "wb") as file:
+            recorder = subprocess.Popen(
+                ["parec", "--raw", "--format=float32le", f"--rate={RATE}", "--channels=2",
+                 "--device=loudspeaker.monitor"], env=self.environment, stdout=file)
+        try:
+            yield
+        finally:
+            recorder.terminate()
+            recorder.wait()
+
+    def close(self):
+        self.server.terminate()
+        self.server.wait()
+
+
+class Served(contextlib.AbstractContextManager):
+    """A server of a folder. Takes answers, and replies with `replies` in turn."""
+    def __init__(self, folder):
+        owner, self.posts, self.replies = self, [], []
+
+        class Handler(http.server.SimpleHTTPRequestHandler):
+            def do_POST(self):
+                owner.posts.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                status, said = owner.replies.pop(0) if self.path == "/answers" else (404, {})
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(json.dumps(said).encode())
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), functools.partial(Handler, directory=folder))
+        self.address = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def until_recorded(path, seconds):
+    size = path.stat().st_size
+    until("the recorder", lambda: path.stat().st_size > size + seconds * RATE * 8)
+
+
+def residual(heard, model):
+    """Power of what the model with a fitted gain does not explain, in dB."""
+    gain = (heard * model).sum() / (model ** 2).sum()
+    return 10 * numpy.log10(((heard - gain * model) ** 2).sum() / (heard ** 2).sum() + 1e-30)
+
+
+def place_of(heard, sound):
+    """The frame of the repeated sound with which `heard` begins."""
+    padded = numpy.zeros(FRAMES)
+    padded[:len(heard)] = heard[:, 0]
+    found = numpy.fft.irfft(numpy.fft.rfft(sound[:, 0]) * numpy.fft.rfft(padded).conj(), FRAMES)
+    return int(found.argmax())
+
+
+def switch_residual(heard, silence, before, after, again):
+    """Compares a switch with its one form, in step (or, `again`, from the beginning)."""
+    best = 0
+    for begin in range(silence - FADE - 2, silence - FADE + 3):
+        frame = numpy.arange(begin - RATE // 10, begin + PAUSE + RATE // 10)
+        place = place_of(heard[frame[0]:begin], before) + frame - frame[0]
+        later = frame - begin
+        fall = numpy.clip(1 - later / FADE, 0, 1)
+        rise = numpy.clip((later - FADE - PAUSE) / FADE, 0, 1)
+        coming = later - FADE - PAUSE if again else place
+        model = (before[place % FRAMES] * fall[:, None] + after[coming % FRAMES] * rise[:, None])
+        best = min(best, residual(heard[frame], model))
+    return best
+
+
+def silences(heard):
+    """First frames of the pauses after the first sound."""
+    loud = numpy.flatnonzero(numpy.abs(heard).max(1) > 1e-9)
+    gaps = numpy.flatnonzero(numpy.diff(loud) > PAUSE - 10)
+    return loud[gaps] + 1
+
+
+def hear(browser, loudspeaker, path, sounds):
+    """Switches between two sounds, from one to itself, and back to the beginning. Returns the
+    residual of the worst of these, with all of the first sound."""
+    with loudspeaker.recording(path):
+        until_recorded(path, 0.1)
+        for keys in ("a", "b", "b"):
+            browser.keys(keys)
+            until_recorded(path, 0.5)
+        browser.click("//label[contains(., 'at each switch')]")
+        browser.keys("a")
+        until_recorded(path, 0.5)
+        browser.keys(" ")
+        browser.click("//label[contains(., 'at each switch')]")
+    raw = path.read_bytes()
+    heard = numpy.frombuffer(raw[:len(raw) // 8 * 8], "<f4").reshape(-1, 2).astype(float)
+    pauses = silences(heard)[-3:]
+    if len(pauses) < 3 or pauses[0] < RATE // 2:
+        return 0 # the machine was too busy
+    first, second = sounds
+    steps = [(first, second, False), (second, second, False), (second, first, True)]
+    results = [switch_residual(heard, pause, *step) for pause, step in zip(pauses, steps)]
+    part = heard[pauses[0] - FADE - RATE // 4:pauses[0] - FADE - 1]
+    place = place_of(part, first)
+    results.append(residual(part, first[(place + numpy.arange(len(part))) % FRAMES]))
+    print("residuals of switches and sound:", *(f"{value:.1f}" for value in results), "dB")
+    return max(results)
+
+
+def hear_part(browser, loudspeaker, path):
+    """Repeats a part. Returns the difference of what is heard to the same one period earlier."""
+    def part():
+        """Shares of the sound before and after the part, in percent, as the bar shows them."""
+        return browser.run("return ['left', 'right'].map("
+                           "side => parseFloat(document.querySelector('.part').style[side]))")
+
+    browser.keys("|a")
+    until("the whole sound", lambda: part() == [0, 0])
+    with loudspeaker.recording(path):
+        until_recorded(path, 0.1)
+        browser.keys("[")
+        until_recorded(path, 0.4)
+        browser.keys("]")
+        before, after = until("both ends of the part", lambda: all(part()) and part())
+        period = round((1 - after / 100) * FRAMES) - round(before / 100 * FRAMES)
+        until_recorded(path, 0.5 + 2.2 * period / RATE)
+    browser.keys("|")
+    until("the whole sound", lambda: part() == [0, 0])
+    assert 0.1 * RATE < period < FRAMES - 0.1 * RATE, (before, after)
+    heard = numpy.frombuffer(path.read_bytes()[-16 * period:], "<f4").astype(float)
+    earlier, later = heard[:2 * period], heard[2 * period:]
+    assert numpy.abs(later).max() > 0.1, "nothing is heard"
+    return residual(later, earlier)
+
+
+# ---- the test ----
+
+def equal(what, is_, wanted):
+    assert is_ == wanted, f"{what}: {is_!r} instead of {wanted!r}"
+
+
+def start(browser, address, width, name="Anna"):
+    browser.open(address, width)
+    if name:
+        browser.type("//input[@id='name']", name)
+    browser.type("//input[@id='question0']", "34")
+    browser.click("//label[text()='no']")
+    browser.click(button("Start"))
+
+
+def at_trial(browser, number, of=3):
+    """Waits for a trial, by the number of the rated one; 0 is the training."""
+    label = f"Trial {number} of {of}" if number else "Training 1 of 1"
+    browser.wait(f"//header/h1[text()='{label}']")
+
+
+def nothing_yet(browser, message):
+    """Nothing can be judged, and a click on Next only says why."""
+    controls = ("//fieldset[not(@disabled)]//input | "
+                "//input[@type='range' and not(@disabled)]")
+    assert not browser.shows(controls), "a sound can be judged before it was heard"
+    browser.click(button("Next"))
+    browser.wait(f"//p[@role='alert' and starts-with(., '{message}')]")
+
+
+def common(answers, test, wanted):
+    """Checks what all kinds of answers have."""
+    own = {key: answers.pop(key) for key in ("id", "agent", "began", "ended")}
+    assert len(own["id"]) == 32 and int(own["id"], 16), own["id"]
+    assert "Chrome" in own["agent"] and own["began"] < own["ended"], own
+    trials = answers.pop("trials")
+    equal("answers", answers, {
+        "halo": "answers", "kind": test["kind"], "commitment": test["commitment"],
+        "language": "en", "complete": True, "rate": RATE, "listener": "Anna",
+        "before": {"age": "34", "music": "no"}, "after": {"how": "Well <i>done</i>"}} | wanted)
+    equal("trials", sorted(one["trial"] for one in trials), sorted(
+        one["id"] for one in test["trials"]))
+    equal("the first trial", trials[0]["trial"], test["trials"][0]["id"])
+    assert all(0 < one["seconds"] < 3600 for one in trials)
+    return [(one, next(trial for trial in test["trials"] if trial["id"] == one["trial"]))
+            for one in trials]
+
+
+def last_question(browser):
+    browser.type("//input[@id='question0']", "Well <i>done</i>")
+    browser.click(button("Next"))
+
+
+def abx_by_clicks(browser, folder, test, width):
+    """A whole test, opened as a file. Reloads in the middle."""
+    start(browser, (folder / "index.html").as_uri(), width)
+    clicked = []
+    for number in range(4):
+        if number == 1: # what a reload does in the browser's own words
+            browser.wait("//h1[text()='The training is over. The test has 3 trials.']")
+            browser.click(button("Start"))
+        at_trial(browser, number)
+        if number == 2:
+            before = browser.stored()
+            browser.ask("POST", "/refresh")
+            browser.click(button("Go on"))
+            at_trial(browser, number)
+            equal("what is stored, after a reload", browser.stored(), before)
+        nothing_yet(browser, "Please listen first to: A, B, X.")
+        for name in "AB":
+            browser.click(button(name))
+        nothing_yet(browser, "Please listen first to: X.")
+        for _ in range(number + 1):
+            browser.click(button("X"))
+        browser.click(button("Next"))
+        browser.wait("//p[text()='Please choose an answer.']")
+        browser.click(f"//label[starts-with(., 'X is {'AB'[number % 2]}')]")
+        browser.type("//textarea", f"remark <{number}>")
+        browser.picture(f"abx-{width}-judged")
+        clicked.append((number % 2, [number + 1], f"remark <{number}>"))
+        browser.click(button("Next"))
+    last_question(browser)
+    answers = browser.answers()
+    for (one, trial), (answer, played, remark) in zip(common(answers, test, {}), clicked):
+        equal("a trial", (one["answer"], one["played"], one["remark"]), (answer, played, remark))
+        assert len(one["shown"]) == 1 and one["shown"][0] in trial["hidden"], one
+    equal("what is stored at the end", browser.stored(), None)
+    asked = browser.requests()
+    assert any(address.endswith("data/02.js") for address in asked), asked
+    assert all(address.startswith((folder.as_uri(), "blob:")) for address in asked), asked
+
+
+def mushra_by_keys(browser, folder, test, width):
+    """A whole test by keys, from a server that refuses the answers at first."""
+    with Served(folder) as served:
+        served.replies = [(403, {"error": "The token is <b>wrong</b>."}), (200, {"saved": True})]
+        browser.open("about:blank", width)
+        start(browser, f"{served.address}/#listener=J%C3%BCrg%20%2B&token=5eed", width, None)
+        equal("the address", browser.run("return location.href"), f"{served.address}/")
+        pressed = []
+        for number in range(4):
+            if number == 1:
+                browser.click(button("Start"))
+            at_trial(browser, number)
+            browser.keys("5") # nothing plays
+            nothing_yet(browser, "Please listen first to: Reference, A, B, C, D.")
+            browser.keys("r5abcd") # of these only D gets a rating
+            browser.keys("7\ue00e\ue007") # page up; enter
+            browser.wait("//p[text()='Please rate: A, B, C.']")
+            equal("sliders that can move",
+                  len(browser.find("//input[@type='range' and not(@disabled)]")), 1)
+            browser.keys(f"a{number}b9\ue013\ue013c0\ue015b\ue012") # arrows up, down, left
+            browser.picture(f"mushra-{width}-judged")
+            pressed.append(([number * 10 or 100, 91, 99, 80], [2, 3, 2, 1]))
+            browser.keys("\ue007")
+        last_question(browser)
+        browser.wait("//p[@role='alert' and contains(., 'The token is <b>wrong</b>.')]")
+        assert browser.stored(), "answers that were refused are not stored"
+        browser.picture(f"refused-{width}")
+        browser.click(button("Try again"))
+        browser.wait("//p[@role='status' and starts-with(., 'Your answers are saved.')]")
+        equal("what is stored at the end", browser.stored(), None)
+        first, second = served.posts
+        equal("the second post", second, first)
+        equal("the token", (second["token"], second["name"]), ("5eed", "Jürg +"))
+        wanted = {"listener": "Jürg +"}
+        for (one, trial), (ratings, played) in zip(common(second["answers"], test, wanted), pressed):
+            equal("a trial", (one["ratings"], one["played"]), (ratings, played))
+            equal("what was shown", sorted(one["shown"]), sorted(trial["hidden"]))
+        asked = browser.requests()
+        assert all(address.startswith(f"{served.address}/") for address in asked), asked
+
+
+def preference_by_keys(browser, folder, test):
+    """A link that names the listener works for a file too."""
+    browser.open("about:blank", 360)
+    start(browser, (folder / "index.html").as_uri() + "#listener=Anna", 360, None)
+    for number, key in enumerate("1231"):
+        if number == 1:
+            browser.click(button("Start"))
+        at_trial(browser, number)
+        nothing_yet(browser, "Please listen first to: A, B.")
+        browser.keys("1a1") # too early
+        nothing_yet(browser, "Please listen first to: B.")
+        browser.keys(f"b{key}")
+        browser.picture("preference-360-judged")
+        browser.keys("\ue007")
+    last_question(browser)
+    trials = common(browser.answers(), test, {})
+    equal("preferred", [one["preferred"] for one, _ in trials], [0, 1, None, 0])
+    for pair in (0, 1): # trials of one sound, in rounds 0 and 1
+        turned = {one["shown"] != trial["hidden"] for one, trial in trials
+                  if trial["sound"] == pair}
+        equal("orders of the rounds of a pair", turned, {False, True})
+
+
+def bs1116_stopped(browser, folder, test):
+    """The scale has a rule. A test that stops early keeps its answers."""
+    start(browser, (folder / "index.html").as_uri(), 1600)
+    at_trial(browser, 0)
+    browser.keys("r1a3b4")
+    browser.click(button("Next"))
+    browser.wait("//p[@role='alert' and contains(., 'at least one at 5.0')]")
+    browser.keys("5a\ue015")
+    browser.picture("bs1116-1600-judged")
+    browser.keys("\ue007")
+    browser.click(button("Start"))
+    at_trial(browser, 1)
+    browser.click(button("Stop the test"))
+    browser.ask("POST", "/alert/accept")
+    browser.wait("//h1[text()='Thank you']")
+    browser.ask("POST", "/refresh")
+    answers = browser.answers()
+    equal("complete", answers["complete"], False)
+    equal("ratings", [one["ratings"] for one in answers["trials"]], [[2.9, 5]])
+
+
+def main():
+    work = pathlib.Path(tempfile.mkdtemp(prefix="listen-page-"))
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, work, ignore_errors=True)
+        loudspeaker = Loudspeaker(work)
+        stack.callback(loudspeaker.close)
+        browser = Browser(work, loudspeaker.environment)
+        stack.callback(browser.close)
+        abx, samples = make_test(work / "abx", "abx")
+        mushra, _ = make_test(work / "mushra", "mushra")
+        for width in (360, 1600):
+            abx_by_clicks(browser, work / "abx", abx, width)
+            mushra_by_keys(browser, work / "mushra", mushra, width)
+        for check, kind in ((preference_by_keys, "preference"), (bs1116_stopped, "bs1116")):
+            check(browser, work / kind, make_test(work / kind, kind)[0])
+        start(browser, (work / "abx/index.html").as_uri(), 1600)
+        at_trial(browser, 0)
+        best = min(hear_part(browser, loudspeaker, work / f"part{i}.raw") for i in range(3))
+        print(f"residual of a repeated part: {best:.1f} dB")
+        assert best < -80, "a part is not repeated"
+        sounds = [samples[name] for name in abx["trials"][0]["open"]]
+        for attempt in range(10):
+            if hear(browser, loudspeaker, work / f"heard{attempt}.raw", sounds) < -80:
+                return
+        raise AssertionError("what is heard differs from the file")
+
+
+main()
