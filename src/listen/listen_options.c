@@ -265,15 +265,15 @@ static enum status serve(struct listen_options *options)
 
 static enum status check_web(const struct listen_options *options)
 {
-    if (!options->serve && (options->web || options->tls_certificate || options->tls_key ||
-                            options->web_insecure))
+    if (!options->serve &&
+        (options->web || options->tls_certificate || options->tls_key || options->web_insecure))
         return fail(CAUSE_USAGE,
                     "--web, --tls-certificate, --tls-key and --web-insecure need --serve");
     if (options->serve && (options->verify || options->collect))
         return fail(CAUSE_USAGE, "use one of --serve, --verify and --collect");
-    if (options->serve && (options->play.chain.stages.count > 0 || options->live_input ||
-                           options->to_file || options->log || options->resume ||
-                           listen_options_test(options)))
+    if (options->serve &&
+        (options->play.chain.stages.count > 0 || options->live_input || options->to_file ||
+         options->log || options->resume || listen_options_test(options)))
         return fail(CAUSE_USAGE, "--serve plays nothing: the page has the sounds and the test");
     return STATUS_OK;
 }
