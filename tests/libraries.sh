@@ -92,6 +92,12 @@ lacks sndfile 1 libsndfile "$halo" mask show "$mask"
 lacks yaml 1 libyaml "$halo" render -f --chain "$folder/chain.yml" "$sound" "$out"
 lacks yaml 1 libyaml "$halo" render -f --mask "$folder/dsp.yml" "$folder/16k.wav" "$out"
 lacks lo 1 liblo "$halo" live --osc 0 --device null --seconds 0.2
+key='{"halo":"key","trials":{}}'
+commitment=$(printf 'salt %s' "$key" | sha256sum | cut -d ' ' -f 1)
+mkdir "$folder/page"
+echo "halo_test({\"commitment\":\"$commitment\"})" >"$folder/page/test.js"
+echo "${key%\}},\"salt\":\"salt\",\"commitment\":\"$commitment\"}" >"$folder/page.key"
+lacks websockets 1 libwebsockets "$halo" listen "$folder/page" --serve
 lacks lilv 1 lilv "$halo" render -f --lv2 urn:none "$sound" "$out"
 lacks lilv 0 lilv env CLAP_PATH="$folder" LADSPA_PATH="$folder" "$halo" plugins list
 for driver in jack=JACK pipewire=PipeWire portaudio=PortAudio; do

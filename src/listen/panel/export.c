@@ -353,6 +353,12 @@ static enum status commit(struct export *export)
 
 /* ---- all of it ---- */
 
+static json_t *questions(const struct listening_test *test, const char *name)
+{
+    json_t *own = json_object_get(test->root, name);
+    return own ? json_incref(own) : json_array();
+}
+
 static enum status prepare(struct export *export)
 {
     const struct listening_test *test = &export->test;
@@ -360,24 +366,26 @@ static enum status prepare(struct export *export)
     TRY(digest_start());
     digest_draw_secret(salt);
     const char *kind = test_kind_names[test->kind];
+    if (!json_object_get(test->root, "title"))
+        json_object_set_new(test->root, "title", json_string("Listening test"));
     const json_t *title = json_object_get(test->root, "title"),
                  *instructions = json_object_get(test->root, "instructions"),
                  *languages = json_object_get(test->root, "languages"),
                  *listeners = json_object_get(test->root, "listeners");
-    export->key = json_pack("{s:s, s:s, s:s, s:O?, s:s, s:[], s:[], s:{}, s:O*}", "halo", "key",
+    export->key = json_pack("{s:s, s:s, s:s, s:O, s:s, s:[], s:[], s:{}, s:O*}", "halo", "key",
                             "version", HALO_VERSION, "kind", kind, "title", title, "salt", salt,
                             "choices", "sounds", "trials", "listeners", listeners);
     export->page = json_pack(
-        "{s:s, s:O?, s:O?, s:I, s:I, s:b, s:O*, s:O*, s:s?, s:[], s:[]}", "kind", kind, "title",
+        "{s:s, s:O, s:O?, s:I, s:I, s:b, s:s?, s:[], s:[]}", "kind", kind, "title",
         title, "instructions", instructions, "rate", (json_int_t)export->stimuli.rate, "channels",
         (json_int_t)export->stimuli.channels, "remarks",
-        json_is_true(json_object_get(test->root, "remarks")), "before",
-        json_object_get(test->root, "before"), "after", json_object_get(test->root, "after"),
-        "listener", export->settings->listener, "sounds", "trials");
+        json_is_true(json_object_get(test->root, "remarks")), "listener", export->settings->listener, "sounds", "trials");
     if (!export->key || !export->page)
         return fail_memory("a page");
     json_object_set_new(export->page, "languages",
                         languages ? json_incref((json_t *)languages) : json_pack("[s]", "en"));
+    json_object_set_new(export->page, "before", questions(test, "before"));
+    json_object_set_new(export->page, "after", questions(test, "after"));
     for (size_t i = 0; i < test->sound_count; i++)
         export->slots[i] = json_object();
     return STATUS_OK;

@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 enum {
-    TOKEN = 32,          /* digits of a token, and of an id */
-    NAME_MOST = 100,     /* bytes of a name */
-    WRONG_A_SECOND = 5,  /* wrong tokens that are answered in a second */
+    TOKEN = 32,         /* digits of a token, and of an id */
+    NAME_MOST = 100,    /* bytes of a name */
+    WRONG_A_SECOND = 5, /* wrong tokens that are answered in a second */
     LINK_MOST = WEB_LINK + 2 * DIGEST_TEXT + 3 * NAME_MOST,
 };
 
@@ -238,7 +238,7 @@ static const char *flaw_of(const struct serve *serve, const json_t *answers)
     return are_known ? NULL : "these answers have trials that are not of this test";
 }
 
-/* Writes answers to a new file, and releases them. */
+/* Writes answers to a new file. */
 static enum status write_answers(const char *path, json_t *answers)
 {
     struct atomic_file file;
@@ -255,60 +255,64 @@ static enum status write_answers(const char *path, json_t *answers)
         close(file.fd);
     }
     atomic_file_discard(&file);
-    json_decref(answers);
     return status;
 }
 
-static enum status report(const struct serve *serve, const char *who, size_t trials,
-                          const char *path)
+/* A failure to print shows at the end of the program. */
+static void report(const struct serve *serve, const char *who, size_t trials, const char *path)
 {
-    if (serve->settings->json)
-        return json_print(json_pack("{s:o, s:o, s:I}", "saved", json_text(path), "listener",
-                                    json_text(who), "trials", (json_int_t)trials),
-                          JSON_COMPACT, "saved answers");
+    if (serve->settings->json) {
+        json_t *line = json_pack("{s:o, s:o, s:I}", "saved", json_text(path), "listener",
+                                 json_text(who), "trials", (json_int_t)trials);
+        if (json_write(line, JSON_COMPACT, stdout) == 0)
+            return;
+    }
     printf("%s: answers to %zu trial%s, saved as ", *who ? printable(who) : "no name", trials,
            trials == 1 ? "" : "s");
     puts(printable(path));
     fflush(stdout);
-    return STATUS_OK;
+}
+
+/* A copy of answers with their key and, since the token vouches for it, the name in the link. */
+static json_t *with_key(const struct serve *serve, const char *name, json_t *answers)
+{
+    json_t *whole = json_copy(answers);
+    if (*name)
+        json_object_set_new(whole, "listener", json_string(name));
+    json_object_set(whole, "key", serve->key);
+    return whole;
+}
+
+static json_t *save_as(struct serve *serve, const char *path, json_t *whole, web_status *status)
+{
+    if (access(path, F_OK) == 0)
+        return refuse(status, TAKEN, "answers with this link are saved already");
+    if (mkdir(serve->answers, S_IRWXU) != 0 && errno != EEXIST
+            ? fail_errno(errno, "cannot create %s", serve->answers)
+            : write_answers(path, whole))
+        return refuse(status, FAILED, "the answers could not be saved; download them instead");
+    report(serve, text_of(whole, "listener"), json_array_size(json_object_get(whole, "trials")),
+           path);
+    serve->ended = serve->settings->once;
+    *status = DONE;
+    return json_pack("{s:b}", "saved", 1);
 }
 
 /* Saves answers that fit. */
 static json_t *save(struct serve *serve, const char *name, json_t *answers, web_status *status)
 {
     char *path;
-    const char *who = *name ? name : text_of(answers, "listener");
-    size_t trials = json_array_size(json_object_get(answers, "trials"));
     *status = FAILED;
     if (asprintf(&path, "%s/%s.json", serve->answers, *name ? name : text_of(answers, "id")) < 0)
         return NULL;
-    if (access(path, F_OK) == 0) {
-        free(path);
-        return refuse(status, TAKEN, "answers with this link are saved already");
-    }
-    /* The token vouches for the name in the link. */
-    json_t *whole = json_copy(answers);
-    if (*name)
-        json_object_set_new(whole, "listener", json_string(name));
-    json_object_set(whole, "key", serve->key);
-    enum status saved = mkdir(serve->answers, S_IRWXU) != 0 && errno != EEXIST
-                            ? fail_errno(errno, "cannot create %s", serve->answers)
-                            : STATUS_OK;
-    if (saved == STATUS_OK)
-        saved = write_answers(path, whole);
-    else
-        json_decref(whole);
-    if (saved == STATUS_OK)
-        saved = report(serve, who, trials, path);
-    if (saved == STATUS_OK && serve->settings->once && serve->settings->saved)
+    json_t *whole = with_key(serve, name, answers);
+    json_t *reply = save_as(serve, path, whole, status);
+    json_decref(whole);
+    if (serve->ended && serve->settings->saved)
         *serve->settings->saved = path;
     else
         free(path);
-    serve->ended |= saved == STATUS_OK && serve->settings->once;
-    if (saved != STATUS_OK)
-        return refuse(status, FAILED, "the answers could not be saved; download them instead");
-    *status = DONE;
-    return json_pack("{s:b}", "saved", 1);
+    return reply;
 }
 
 static json_t *take(struct serve *serve, const json_t *posted, web_status *status)

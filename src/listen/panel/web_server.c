@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 enum {
-    PATIENCE = 30,       /* seconds */
+    PATIENCE = 30,          /* seconds */
     HEADERS_MOST = 1 << 14, /* bytes of a request's headers */
-    REPLY_MOST = 4096,   /* bytes of an answer that is no file */
-    OWN_FILES = 8,       /* descriptors of libwebsockets and of the listening socket */
+    REPLY_MOST = 4096,      /* bytes of an answer that is no file */
+    OWN_FILES = 8,          /* descriptors of libwebsockets and of the listening socket */
     NAME_MOST = 256,
 };
 
@@ -113,7 +113,8 @@ static enum status refuse_address(const struct web_server *server, int fd, int e
     return fail_errno(error, "cannot listen on %s", server->settings->address);
 }
 
-static enum status listen_on(struct web_server *server, const struct addrinfo *found, int *listening)
+static enum status listen_on(struct web_server *server, const struct addrinfo *found,
+                             int *listening)
 {
     const struct web_settings *settings = server->settings;
     server->is_loopback = is_loopback(found->ai_addr);
@@ -333,6 +334,7 @@ static int handle_http(struct lws *wsi, enum lws_callback_reasons reason, void *
     case LWS_CALLBACK_TIMER:                      /* the body took too long */
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:       /* to websockets or HTTP/2 */
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: /* websockets */
+    case LWS_CALLBACK_RAW_ADOPT:                  /* CONNECT */
         return -1;
     case LWS_CALLBACK_WSI_CREATE:
         server->clients++;
@@ -414,8 +416,7 @@ static enum status start(struct web_server *server)
     };
     lws_set_log_level(LLL_ERR | LLL_WARN, take_line);
     server->context = lws_create_context(info);
-    server->vhost =
-        server->context ? lws_get_vhost_by_name(server->context, "default") : NULL;
+    server->vhost = server->context ? lws_get_vhost_by_name(server->context, "default") : NULL;
     if (server->vhost)
         return STATUS_OK;
     if (settings->certificate)

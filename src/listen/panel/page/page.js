@@ -227,8 +227,8 @@ async function loadScript(file) {
     await loaded.finally(() => node.remove());
 }
 
-function decode({ mask, pcm }, { frames, file }) {
-    const bytes = Uint8Array.from(atob(pcm), byte => byte.charCodeAt(0)), { channels } = test;
+function decode({ mask, data }, { frames, file }) {
+    const bytes = Uint8Array.from(atob(data), byte => byte.charCodeAt(0)), { channels } = test;
     if (bytes.length !== frames * channels * 3) throw new Error(say("missing", file));
     for (let i = 0, word = mask; i < bytes.length; i++) {
         if (i % 4 === 0) {
@@ -249,15 +249,15 @@ function decode({ mask, pcm }, { frames, file }) {
 }
 
 async function loadSound(index) {
-    const about = test.sounds[index], buffers = {};
+    const about = test.sounds[index], buffers = [];
     await loadScript(about.file);
-    const { slots } = arrived[index] || { slots: { none: { pcm: "" } } };
+    const { slots, pcm } = arrived[index] || { slots: {}, pcm: [{ data: "" }] };
     delete arrived[index];
-    for (const [slot, data] of Object.entries(slots)) {
+    for (const one of pcm) {
         await new Promise(resolve => setTimeout(resolve)); /* the page answers in between */
-        buffers[slot] = decode(data, about);
+        buffers.push(decode(one, about));
     }
-    return buffers;
+    return Object.fromEntries(Object.entries(slots).map(([slot, at]) => [slot, buffers[at]]));
 }
 
 /* Loads the sound of a trial, then that of the next trial. Frees the others. */
