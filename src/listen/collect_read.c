@@ -498,7 +498,8 @@ enum status collect_read(const char *const *paths, size_t count, struct collect 
     }
     if (!all->model)
         return fail(CAUSE_OTHER, "%s is a key; also name answers of its test", paths[0]);
-    while (all->kind < COLLECT_KINDS && strcmp(collect_kind_names[all->kind], kind_of(all->model)))
+    while (all->kind < COLLECT_KINDS &&
+           strcmp(collect_kind_names[all->kind], kind_of(all->model)) != 0)
         all->kind++;
     if (all->kind == COLLECT_KINDS || (all->model->is_answers && all->kind == COLLECT_RANKING))
         return fail(CAUSE_UNSUPPORTED, "%s is of a kind of test that halo cannot report",
