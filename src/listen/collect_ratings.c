@@ -304,7 +304,12 @@ static void print_row(const json_t *row)
                                 : collect_text(row, "name")));
     if (pair)
         printf(" - %s", printable(json_string_value(json_array_get(pair, 1))));
-    printf(pair ? ": %+.2f" : ": %.2f", collect_number(row, pair ? "difference" : "mean"));
+    double mean = collect_number(row, pair ? "difference" : "mean");
+    if (isnan(mean)) { /* everybody stopped before */
+        puts(": no ratings");
+        return;
+    }
+    printf(pair ? ": %+.2f" : ": %.2f", mean);
     print_interval(row, "interval", "; t ");
     print_interval(row, "bootstrap", "; bootstrap ");
     if (!pair)
