@@ -338,7 +338,7 @@ static void print_results(const json_t *report)
     if (tested > 0)
         printf("%zu of %zu pairs differ beyond chance (5 %% level, Holm). For the others a "
                "difference was\nnot shown; that does not prove that there is none.\n",
-               differ, index);
+               differ, tested);
 }
 
 static void print_flagged(const struct collect *all, const json_t *report)
