@@ -304,7 +304,12 @@ static void print_row(const json_t *row)
                                 : collect_text(row, "name")));
     if (pair)
         printf(" - %s", printable(json_string_value(json_array_get(pair, 1))));
-    printf(pair ? ": %+.2f" : ": %.2f", collect_number(row, pair ? "difference" : "mean"));
+    double mean = collect_number(row, pair ? "difference" : "mean");
+    if (isnan(mean)) { /* everybody stopped before */
+        puts(": no ratings");
+        return;
+    }
+    printf(pair ? ": %+.2f" : ": %.2f", mean);
     print_interval(row, "interval", "; t ");
     print_interval(row, "bootstrap", "; bootstrap ");
     if (!pair)
@@ -333,7 +338,7 @@ static void print_results(const json_t *report)
     if (tested > 0)
         printf("%zu of %zu pairs differ beyond chance (5 %% level, Holm). For the others a "
                "difference was\nnot shown; that does not prove that there is none.\n",
-               differ, index);
+               differ, tested);
 }
 
 static void print_flagged(const struct collect *all, const json_t *report)

@@ -199,8 +199,7 @@ static enum status take_log(struct collect *all, const struct collect_file *log,
 
 /* ---- answers ---- */
 
-/* Checks that the key is the one of its commitment: the digest of "SALT KEY", with the KEY as
- * text. */
+/* Checks that the commitment is the digest of salt, blank and the rest of the key as text. */
 static enum status check_key(const json_t *key, const char *path)
 {
     char digest[DIGEST_TEXT] = "", *whole = NULL;
@@ -217,12 +216,12 @@ static enum status check_key(const json_t *key, const char *path)
     free(whole);
     free(text);
     if (strcmp(digest, collect_text(key, "commitment")) != 0)
-        return fail(CAUSE_DAMAGED, "the key in %s was changed after the test; use the first copy",
-                    path);
+        return fail(CAUSE_DAMAGED,
+                    "the key in %s was changed after the test; use the original file", path);
     return STATUS_OK;
 }
 
-/* The key of the answers: a member of theirs, or in a file of its own. */
+/* Finds the key of answers: their member, or another file. */
 static enum status find_key(const struct collect *all, const struct collect_file *file,
                             const json_t **key)
 {
@@ -272,8 +271,8 @@ static size_t choice_of(const struct collect *all, const json_t *number)
     return at >= 0 && (size_t)at < all->choices ? (size_t)at : COLLECT_NONE;
 }
 
-/* Finds the choices that the trial showed. Says what is wrong with them; NULL: nothing. A trial
- * shows each of its choices once, or X. */
+/* Finds the choices that the trial showed. A trial shows each of its choices once; an ABX trial
+ * shows X. Returns a fault, or NULL. */
 static const char *take_shown(const struct collect *all, const json_t *said, json_t *slots,
                               size_t *shown)
 {
@@ -302,7 +301,7 @@ static const char *take_shown(const struct collect *all, const json_t *said, jso
     return is_whole ? NULL : "it does not show the sounds of its trial";
 }
 
-/* Says what is wrong with the ratings; NULL: nothing. */
+/* Returns a fault, or NULL. */
 static const char *take_ratings(const struct collect *all, const json_t *said, const size_t *shown,
                                 struct collect_trial *trial)
 {
@@ -326,7 +325,7 @@ static const char *take_ratings(const struct collect *all, const json_t *said, c
     return NULL;
 }
 
-/* Says what is wrong with the judgement; NULL: nothing. */
+/* Takes the judgement of a trial. Returns a fault, or NULL. */
 static const char *take_said(const struct collect *all, const json_t *said, json_t *slots,
                              struct collect_trial *trial)
 {
@@ -338,14 +337,14 @@ static const char *take_said(const struct collect *all, const json_t *said, json
     if (fault || collect_is_rated(all))
         return fault ? fault : take_ratings(all, said, shown, trial);
     if (place != 0 && place != 1 && !is_none)
-        return "its answer is none of the two";
+        return "its answer is neither of the two";
     trial->first = shown[0];
     trial->second = all->kind == COLLECT_ABX ? (size_t)place : shown[1];
     trial->preferred = is_none ? COLLECT_NONE : shown[place];
     return NULL;
 }
 
-/* Takes an answer to the trial `key` of the key. Says what is wrong with it; NULL: nothing. */
+/* Takes an answer to a trial, which is `key` in the key. Returns a fault, or NULL. */
 static const char *take_answer(const struct collect *all, const json_t *said, const json_t *key,
                                struct collect_trial *trial)
 {
@@ -426,7 +425,7 @@ static const char *kind_of(const struct collect_file *file)
     return collect_text(file->root, file->is_answers ? "kind" : "test");
 }
 
-/* What is unique for each test that somebody took. */
+/* A text that identifies the test that a listener took. */
 static const char *mark_of(const struct collect_file *file)
 {
     return file->is_answers ? collect_text(file->root, "id") : trial_log_head(file->replay.log);
@@ -499,7 +498,8 @@ enum status collect_read(const char *const *paths, size_t count, struct collect 
     }
     if (!all->model)
         return fail(CAUSE_OTHER, "%s is a key; also name answers of its test", paths[0]);
-    while (all->kind < COLLECT_KINDS && strcmp(collect_kind_names[all->kind], kind_of(all->model)))
+    while (all->kind < COLLECT_KINDS &&
+           strcmp(collect_kind_names[all->kind], kind_of(all->model)) != 0)
         all->kind++;
     if (all->kind == COLLECT_KINDS || (all->model->is_answers && all->kind == COLLECT_RANKING))
         return fail(CAUSE_UNSUPPORTED, "%s is of a kind of test that halo cannot report",

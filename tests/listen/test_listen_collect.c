@@ -252,7 +252,7 @@ static void seal(json_t *key, json_t *into)
 static struct page make_page(const char *kind, size_t choices, size_t sounds, size_t trials)
 {
     static const char *const names[] = {"original", "hall", "\"plate\", big", "7000 Hz"};
-    struct page page = {kind, choices, sounds, trials, json_object()};
+    struct page page = {kind, choices, sounds, trials, NULL};
     json_t *list = json_array(), *heard = json_array(), *tests = json_object();
     for (size_t i = 0; i < choices; i++)
         json_array_append_new(list, json_pack("{s:s, s:b, s:i}", "name", names[i], "reference",
