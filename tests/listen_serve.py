@@ -329,7 +329,7 @@ def refusals():
     server.end()
     for name in ("a/b", ".a", "x" * 101, "a\tb"):
         refused("cannot be a listener", "--listener", name)
-    refused("plays nothing", "--abx", "3")
+    refused("stand in its test file", "--abx", "3")
     refused("use one of", "--verify")
     os.rename("page/test.js", "test.js")
     with open("page/test.js", "w", encoding="utf-8") as file:

@@ -77,11 +77,11 @@ static void print_abx(const json_t *report)
 enum { STRENGTH_DRAWS = 1000 };
 
 /* Counts of one listener, or of all. */
-struct counts {
+struct preference_counts {
     struct preference_pair pairs[COLLECT_PAIRS_MOST];
 };
 
-static void count_trial(const struct collect_trial *trial, struct counts *counts)
+static void count_trial(const struct collect_trial *trial, struct preference_counts *counts)
 {
     bool in_order = trial->first < trial->second;
     struct preference_pair *pair = counts->pairs;
@@ -93,7 +93,8 @@ static void count_trial(const struct collect_trial *trial, struct counts *counts
     pair->ties += trial->preferred == COLLECT_NONE;
 }
 
-static void add_counts(size_t choices, const struct counts *own, struct counts *sum)
+static void add_counts(size_t choices, const struct preference_counts *own,
+                       struct preference_counts *sum)
 {
     for (size_t i = 0; i < preference_pairs(choices); i++) {
         sum->pairs[i].first_wins += own->pairs[i].first_wins;
@@ -102,8 +103,8 @@ static void add_counts(size_t choices, const struct counts *own, struct counts *
     }
 }
 
-static json_t *pairs_json(const struct collect *all, const struct counts *people,
-                          const struct counts *sum)
+static json_t *pairs_json(const struct collect *all, const struct preference_counts *people,
+                          const struct preference_counts *sum)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < preference_pairs(all->choices); i++) {
@@ -125,12 +126,13 @@ static json_t *pairs_json(const struct collect *all, const struct counts *people
 }
 
 /* Strengths of random draws of the listeners, by choice. */
-static void draw_strengths(const struct collect *all, const struct counts *people, double *drawn)
+static void draw_strengths(const struct collect *all, const struct preference_counts *people,
+                           double *drawn)
 {
     uint64_t counter = RATINGS_SEED;
     for (size_t d = 0; d < STRENGTH_DRAWS; d++) {
         double strengths[COLLECT_CHOICES_MOST] = {0};
-        struct counts sum = {0};
+        struct preference_counts sum = {0};
         preference_pairs_name(all->choices, sum.pairs);
         for (size_t p = 0; p < all->people; p++)
             add_counts(all->choices, &people[(noise_hash(counter++) >> 32) * all->people >> 32],
@@ -141,7 +143,8 @@ static void draw_strengths(const struct collect *all, const struct counts *peopl
     }
 }
 
-static json_t *strengths_json(const struct collect *all, const struct counts *sum, double *drawn)
+static json_t *strengths_json(const struct collect *all, const struct preference_counts *sum,
+                              double *drawn)
 {
     double strengths[COLLECT_CHOICES_MOST] = {0}, low, high;
     json_t *list = json_array();
@@ -157,7 +160,7 @@ static json_t *strengths_json(const struct collect *all, const struct counts *su
 
 static enum status report_preference(const struct collect *all, json_t *report)
 {
-    struct counts sum = {0}, *people = calloc(all->people, sizeof *people);
+    struct preference_counts sum = {0}, *people = calloc(all->people, sizeof *people);
     double *drawn = calloc(all->choices * STRENGTH_DRAWS, sizeof *drawn);
     preference_pairs_name(all->choices, sum.pairs);
     for (size_t i = 0; people && i < all->people; i++) {

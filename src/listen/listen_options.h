@@ -30,9 +30,9 @@ struct listen_options {
     bool collect;
     const char *csv;          /* table of collected trials to write; NULL: none */
     const char *collect_plot; /* drawing of collected ratings to write; NULL: none */
-    const char *page_folder; /* folder of the page to write of a test file; NULL: none */
-    bool serve;              /* serve the page in the folder that is the argument */
-    const char *web;         /* address of the web server; NULL: SERVE_ADDRESS */
+    const char *page_folder;  /* folder of the page to write of a test file; NULL: none */
+    bool serve;               /* serve the page in the folder that is the argument */
+    const char *web;          /* address of the web server; NULL: SERVE_ADDRESS */
     const char *tls_certificate;
     const char *tls_key;
     bool web_insecure;

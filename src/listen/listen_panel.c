@@ -38,8 +38,8 @@ bool listen_panel_is_asked(const struct listen_options *options)
 
 static enum status check(const struct listen_options *options)
 {
-    if (!options->serve && (options->web || options->tls_certificate || options->tls_key ||
-                            options->web_insecure))
+    if (!options->serve &&
+        (options->web || options->tls_certificate || options->tls_key || options->web_insecure))
         return fail(CAUSE_USAGE,
                     "--web, --tls-certificate, --tls-key and --web-insecure need --serve");
     if (options->verify || options->collect || (options->serve && options->page_folder))
@@ -51,11 +51,13 @@ static enum status check(const struct listen_options *options)
     if (options->arguments.count != 1)
         return fail(CAUSE_USAGE, "use one test file, or with --serve one folder of --export");
     if (options->serve && is_test_file(options))
-        return fail(CAUSE_USAGE, "--serve needs the folder that --export wrote: halo listen %s "
-                                 "--export FOLDER",
+        return fail(CAUSE_USAGE,
+                    "--serve needs the folder that --export wrote: halo listen %s "
+                    "--export FOLDER",
                     argument_of(options));
     if (!options->serve && !is_test_file(options))
-        return fail(CAUSE_USAGE, "--export needs a test file: halo listen test.yml --export FOLDER");
+        return fail(CAUSE_USAGE,
+                    "--export needs a test file: halo listen test.yml --export FOLDER");
     if (options->log && (options->serve || options->page_folder))
         return fail(CAUSE_USAGE, "--log is for a test that runs now, without --export and --serve");
     return STATUS_OK;

@@ -348,7 +348,7 @@ START_TEST(wrong_tests_are_refused)
     refused("nested too deeply", "test: abx\nsounds: &x [*x]\n");
     refused("the name is there twice", "test: abx\ntest: abx\n");
     refused("ends before it begins", "test: abx\nsounds: [{file: in.wav, from: 2, to: 1}]\n");
-    command_refused(2, "needs one test file", "\"$HALO\" listen in.wav --export page");
+    command_refused(2, "needs a test file", "\"$HALO\" listen in.wav --export page");
     command_refused(1, "nothere.yml", "\"$HALO\" listen nothere.yml --export page");
     sound_text("test.yml", HEAD "{name: b, gain: -1}]\n");
     command_done("mkdir page && echo precious >page/letter");

@@ -375,11 +375,12 @@ static enum status prepare(struct export *export)
     export->key = json_pack("{s:s, s:s, s:s, s:O, s:s, s:[], s:[], s:{}, s:O*}", "halo", "key",
                             "version", HALO_VERSION, "kind", kind, "title", title, "salt", salt,
                             "choices", "sounds", "trials", "listeners", listeners);
-    export->page = json_pack(
-        "{s:s, s:O, s:O?, s:I, s:I, s:b, s:s?, s:[], s:[]}", "kind", kind, "title",
-        title, "instructions", instructions, "rate", (json_int_t)export->stimuli.rate, "channels",
-        (json_int_t)export->stimuli.channels, "remarks",
-        json_is_true(json_object_get(test->root, "remarks")), "listener", export->settings->listener, "sounds", "trials");
+    export->page =
+        json_pack("{s:s, s:O, s:O?, s:I, s:I, s:b, s:s?, s:[], s:[]}", "kind", kind, "title", title,
+                  "instructions", instructions, "rate", (json_int_t)export->stimuli.rate,
+                  "channels", (json_int_t)export->stimuli.channels, "remarks",
+                  json_is_true(json_object_get(test->root, "remarks")), "listener",
+                  export->settings->listener, "sounds", "trials");
     if (!export->key || !export->page)
         return fail_memory("a page");
     json_object_set_new(export->page, "languages",
@@ -488,8 +489,7 @@ static enum status export_to(struct export *export, const char *key, const char 
 
 enum status export_page(const struct export_settings *settings, size_t *trials)
 {
-    struct export export = {
-        .settings = settings, .folder = {.held = -1}, .renders = {.held = -1}};
+    struct export export = {.settings = settings, .folder = {.held = -1}, .renders = {.held = -1}};
     char *key = NULL, *renders = NULL;
     enum status status = STATUS_OK;
     if (asprintf(&key, "%s.key", settings->folder) < 0 ||
