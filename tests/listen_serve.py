@@ -89,7 +89,7 @@ class Server:
     def ask(self, method, path, body=None, tls=None, **headers):
         client = (http.client.HTTPSConnection("localhost", self.port, context=tls, timeout=PATIENCE)
                   if tls else http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE))
-        client.request(method, path, body, {name.replace("_", "-"): v for name, v in headers.items()})
+        client.request(method, path, body, headers)
         reply = client.getresponse()
         content = reply.read()
         client.close()
@@ -322,8 +322,9 @@ def refusals():
     make_page()
     for address in ("0.0.0.0:0", "[::]:0"):
         refused("can be reached from other machines", "--web", address)
-    for address in ("127.0.0.1", ":80", "::1:80", "127.0.0.1:x", "127.0.0.1:65536", "nowhere.invalid:0"):
-        refused("web" if address != "nowhere.invalid:0" else "cannot listen on", "--web", address)
+    for address in ("127.0.0.1", ":80", "::1:80", "127.0.0.1:x", "127.0.0.1:65536"):
+        refused("--web takes", "--web", address)
+    refused("cannot listen on", "--web", "nowhere.invalid:0")
     server = Server()
     refused("Address already in use", "--web", f"127.0.0.1:{server.port}")
     server.end()

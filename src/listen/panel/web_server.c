@@ -291,7 +291,6 @@ static void forget_post(struct web_post *post)
 static int end_post(const struct web_server *server, struct lws *wsi, struct web_post *post)
 {
     json_t *answer = NULL;
-    lws_set_timer_usecs(wsi, LWS_SET_TIMER_USEC_CANCEL);
     web_status status =
         server->settings->post(server->settings->context, post->body, post->taken, &answer);
     forget_post(post);
@@ -302,6 +301,7 @@ static int take_request(struct web_server *server, struct lws *wsi, struct web_p
                         const char *path, size_t length)
 {
     char host[NAME_MOST];
+    lws_set_timer_usecs(wsi, LWS_SET_TIMER_USEC_CANCEL); /* of the post before */
     copy_header(wsi, WSI_TOKEN_HOST, host);
     bool posts = lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0;
     const char *name = path + (path[0] == '/');
