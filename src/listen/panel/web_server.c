@@ -52,6 +52,7 @@ struct web_server {
 struct web_post {
     char *body;
     size_t size, taken;
+    bool waits; /* the timer runs, which libwebsockets 4.1 cannot stop */
 };
 
 /* ---- the address ---- */
@@ -265,9 +266,11 @@ static int begin_post(struct lws *wsi, struct web_post *post)
         return -1; /* nobody knows where the next request begins */
     }
     lws_set_timer_usecs(wsi, PATIENCE * LWS_US_PER_SEC);
+    post->waits = true;
     if (size > WEB_BODY_MOST)
         return refuse(wsi, HTTP_STATUS_REQ_ENTITY_TOO_LARGE, "the answers are larger than 4 MiB");
-    *post = (struct web_post){.body = malloc(size), .size = size};
+    post->body = malloc(size);
+    post->size = size;
     return post->body ? 0 : -1;
 }
 
@@ -301,7 +304,7 @@ static int take_request(struct web_server *server, struct lws *wsi, struct web_p
                         const char *path, size_t length)
 {
     char host[NAME_MOST];
-    lws_set_timer_usecs(wsi, LWS_SET_TIMER_USEC_CANCEL); /* of the post before */
+    forget_post(post);
     copy_header(wsi, WSI_TOKEN_HOST, host);
     bool posts = lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0;
     const char *name = path + (path[0] == '/');
@@ -331,7 +334,8 @@ static int handle_http(struct lws *wsi, enum lws_callback_reasons reason, void *
     case LWS_CALLBACK_CLOSED_HTTP:
         forget_post(user);
         return 0;
-    case LWS_CALLBACK_TIMER:                      /* the body took too long */
+    case LWS_CALLBACK_TIMER: /* the body took too long */
+        return ((const struct web_post *)user)->waits ? -1 : 0;
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:       /* to websockets or HTTP/2 */
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: /* websockets */
     case LWS_CALLBACK_RAW_ADOPT:                  /* CONNECT */
