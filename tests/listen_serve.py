@@ -332,7 +332,7 @@ def encrypted():
     server.end()
     refused("tls.none", "--tls-certificate", "tls.pem", "--tls-key", "tls.none")
     refused("need each other", "--tls-certificate", "tls.pem")
-    refused("cannot use tls.key with tls.key", "--tls-certificate", "tls.key", "--tls-key",
+    refused("cannot use the certificate tls.key", "--tls-certificate", "tls.key", "--tls-key",
             "tls.key")
 
 

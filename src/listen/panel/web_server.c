@@ -379,13 +379,15 @@ static const struct lws_protocols protocols[] = {
 
 /* ---- the server ---- */
 
-static char last_line[256];
+static char first_line[256]; /* of libwebsockets' messages: the cause; later ones follow from it */
 
 static void take_line(int level, const char *line)
 {
     (void)level;
-    snprintf(last_line, sizeof last_line, "%.*s", (int)strcspn(line, "\n"), line);
-    note_detail("%s", last_line);
+    const int length = (int)strcspn(line, "\n");
+    if (!*first_line)
+        snprintf(first_line, sizeof first_line, "%.*s", length, line);
+    note_detail("%.*s", length, line);
 }
 
 static enum status check_tls(const struct web_settings *settings)
@@ -424,9 +426,9 @@ static enum status start(struct web_server *server)
     if (server->vhost)
         return STATUS_OK;
     if (settings->certificate)
-        return fail(CAUSE_OTHER, "cannot use %s with %s: %s", settings->certificate, settings->key,
-                    last_line);
-    return fail(CAUSE_OTHER, "cannot start libwebsockets: %s", last_line);
+        return fail(CAUSE_OTHER, "cannot use the certificate %s with the key %s: %s",
+                    settings->certificate, settings->key, first_line);
+    return fail(CAUSE_OTHER, "cannot start libwebsockets: %s", first_line);
 }
 
 static enum status open_server(struct web_server *server)
