@@ -89,7 +89,7 @@ class Server:
     def ask(self, method, path, body=None, tls=None, **headers):
         client = (http.client.HTTPSConnection("localhost", self.port, context=tls, timeout=PATIENCE)
                   if tls else http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE))
-        client.request(method, path, body, {name.replace("_", "-"): v for name, v in headers.items()})
+        client.request(method, path, body, headers)
         reply = client.getresponse()
         content = reply.read()
         client.close()
@@ -221,6 +221,23 @@ def tokens_are_checked(server, key):
     check(not os.path.exists("page.answers"), "answers with wrong tokens are saved")
 
 
+def one_connection(server, key):
+    """A browser asks again on its connection."""
+    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+    body = json.dumps({"token": token(""), "name": "", "answers": answers(key, halo="x")})
+    client.connect()
+    own = client.sock.getsockname()
+    for size in (1, 5 << 20, 3):
+        for method, path, sent, status in (("POST", "/answers", body, 400), ("GET", "/", None, 200),
+                                           ("POST", "/answers", " " * size, 413 if size > 9 else 400),
+                                           ("GET", "/data/01.js", None, 200)):
+            client.request(method, path, sent)
+            reply = client.getresponse()
+            reply.read()
+            check(reply.status == status, f"{method} {path} {size} again: {reply.status}")
+            check(client.sock and client.sock.getsockname() == own, f"{method} {size} hangs up")
+
+
 def answers_are_saved(server, key):
     for name, number in (("", 1), ("", 2), ("Jörg & Ко", 3)):
         said = answers(key, number, listener=name or "who")
@@ -257,6 +274,7 @@ def all_kinds():
     other_files_are_not(server)
     strangers_are_refused(server, key)
     wrong_answers_are_refused(server, key)
+    one_connection(server, key)
     tokens_are_checked(server, key)
     answers_are_saved(server, key)
     check(server.end() == "", "an error at the end")
@@ -314,7 +332,7 @@ def encrypted():
     server.end()
     refused("tls.none", "--tls-certificate", "tls.pem", "--tls-key", "tls.none")
     refused("need each other", "--tls-certificate", "tls.pem")
-    refused("cannot use tls.key with tls.key", "--tls-certificate", "tls.key", "--tls-key",
+    refused("cannot use the certificate tls.key", "--tls-certificate", "tls.key", "--tls-key",
             "tls.key")
 
 
@@ -322,8 +340,9 @@ def refusals():
     make_page()
     for address in ("0.0.0.0:0", "[::]:0"):
         refused("can be reached from other machines", "--web", address)
-    for address in ("127.0.0.1", ":80", "::1:80", "127.0.0.1:x", "127.0.0.1:65536", "nowhere.invalid:0"):
-        refused("web" if address != "nowhere.invalid:0" else "cannot listen on", "--web", address)
+    for address in ("127.0.0.1", ":80", "::1:80", "127.0.0.1:x", "127.0.0.1:65536"):
+        refused("--web takes", "--web", address)
+    refused("cannot listen on", "--web", "nowhere.invalid:0")
     server = Server()
     refused("Address already in use", "--web", f"127.0.0.1:{server.port}")
     server.end()

@@ -52,6 +52,7 @@ struct web_server {
 struct web_post {
     char *body;
     size_t size, taken;
+    bool waits; /* the timer runs, which libwebsockets 4.1 cannot stop */
 };
 
 /* ---- the address ---- */
@@ -265,9 +266,11 @@ static int begin_post(struct lws *wsi, struct web_post *post)
         return -1; /* nobody knows where the next request begins */
     }
     lws_set_timer_usecs(wsi, PATIENCE * LWS_US_PER_SEC);
+    post->waits = true;
     if (size > WEB_BODY_MOST)
         return refuse(wsi, HTTP_STATUS_REQ_ENTITY_TOO_LARGE, "the answers are larger than 4 MiB");
-    *post = (struct web_post){.body = malloc(size), .size = size};
+    post->body = malloc(size);
+    post->size = size;
     return post->body ? 0 : -1;
 }
 
@@ -291,7 +294,6 @@ static void forget_post(struct web_post *post)
 static int end_post(const struct web_server *server, struct lws *wsi, struct web_post *post)
 {
     json_t *answer = NULL;
-    lws_set_timer_usecs(wsi, LWS_SET_TIMER_USEC_CANCEL);
     web_status status =
         server->settings->post(server->settings->context, post->body, post->taken, &answer);
     forget_post(post);
@@ -302,6 +304,7 @@ static int take_request(struct web_server *server, struct lws *wsi, struct web_p
                         const char *path, size_t length)
 {
     char host[NAME_MOST];
+    forget_post(post);
     copy_header(wsi, WSI_TOKEN_HOST, host);
     bool posts = lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0;
     const char *name = path + (path[0] == '/');
@@ -331,7 +334,8 @@ static int handle_http(struct lws *wsi, enum lws_callback_reasons reason, void *
     case LWS_CALLBACK_CLOSED_HTTP:
         forget_post(user);
         return 0;
-    case LWS_CALLBACK_TIMER:                      /* the body took too long */
+    case LWS_CALLBACK_TIMER: /* the body took too long */
+        return ((const struct web_post *)user)->waits ? -1 : 0;
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:       /* to websockets or HTTP/2 */
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: /* websockets */
     case LWS_CALLBACK_RAW_ADOPT:                  /* CONNECT */
@@ -375,13 +379,15 @@ static const struct lws_protocols protocols[] = {
 
 /* ---- the server ---- */
 
-static char last_line[256];
+static char first_line[256]; /* of libwebsockets' messages: the cause; later ones follow from it */
 
 static void take_line(int level, const char *line)
 {
     (void)level;
-    snprintf(last_line, sizeof last_line, "%.*s", (int)strcspn(line, "\n"), line);
-    note_detail("%s", last_line);
+    const int length = (int)strcspn(line, "\n");
+    if (!*first_line)
+        snprintf(first_line, sizeof first_line, "%.*s", length, line);
+    note_detail("%.*s", length, line);
 }
 
 static enum status check_tls(const struct web_settings *settings)
@@ -420,9 +426,9 @@ static enum status start(struct web_server *server)
     if (server->vhost)
         return STATUS_OK;
     if (settings->certificate)
-        return fail(CAUSE_OTHER, "cannot use %s with %s: %s", settings->certificate, settings->key,
-                    last_line);
-    return fail(CAUSE_OTHER, "cannot start libwebsockets: %s", last_line);
+        return fail(CAUSE_OTHER, "cannot use the certificate %s with the key %s: %s",
+                    settings->certificate, settings->key, first_line);
+    return fail(CAUSE_OTHER, "cannot start libwebsockets: %s", first_line);
 }
 
 static enum status open_server(struct web_server *server)

@@ -25,7 +25,8 @@ struct web_settings {
     const char *key;
     bool insecure;      /* allows other than loopback addresses without TLS */
     const char *folder; /* folder of the files */
-    /* Whether a file of the folder is served. The name has no leading '/'. Links are not followed. */
+    /* Whether a file of the folder is served. The name has no leading '/'. Links are never
+     * followed. */
     bool (*serves)(const char *name);
     const char *post_name; /* name that takes posted texts */
     /* Takes a posted text, which is not 0-terminated. *reply (owned by the caller; NULL: memory ran
