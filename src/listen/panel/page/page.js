@@ -208,6 +208,7 @@ function begin(listener, before) {
 
 function finish(complete, after) {
     Object.assign(state.answers, { complete, after, ended: new Date().toISOString() });
+    sounds.clear();
     save();
     go();
 }
