@@ -2,7 +2,7 @@
 """The page of a listening test (src/listen/panel/page) in a real browser: Chromium without a
 screen, by chromedriver, with a PulseAudio of its own whose sink nobody hears.
 
-    listen_page.py SOURCE [FOLDER FOR PICTURES]
+    listen_page.py HALO [FOLDER FOR PICTURES]
 """
 import base64
 import contextlib
@@ -19,13 +19,14 @@ import threading
 import time
 import urllib.error
 import urllib.request
+import wave
 
 import numpy
 
 RATE, FRAMES = 48000, 96000
 FADE, PAUSE = 480, 960 # frames of a switch
 PATIENCE = 120 # seconds that a busy machine may take for anything
-PAGE = pathlib.Path(sys.argv[1]) / "src/listen/panel/page"
+HALO = sys.argv[1]
 PICTURES = sys.argv[2] if len(sys.argv) > 2 else None
 
 
@@ -40,51 +41,51 @@ def until(what, ready):
     raise AssertionError(f"waited in vain for {what}")
 
 
-# ---- a test's folder: until `halo listen --export` writes it ----
+# ---- a test's folder ----
 
-def masked(pcm, mask):
-    words, state = numpy.empty((len(pcm) + 3) // 4, "<u4"), mask
-    for i in range(len(words)):
-        state ^= state << 13 & 0xffffffff
-        state ^= state >> 17
-        state ^= state << 5 & 0xffffffff
-        words[i] = state
-    keys = words.view(numpy.uint8)[:len(pcm)]
-    return (numpy.frombuffer(pcm, numpy.uint8) ^ keys).tobytes()
+def write_noise(path, draw):
+    """Returns the samples as the page has them: with a fade at both ends."""
+    whole = draw.integers(-2**21, 2**21, (FRAMES, 2)).astype("<i4")
+    with wave.open(str(path), "wb") as file:
+        file.setparams((2, 3, RATE, 0, "NONE", ""))
+        file.writeframes(whole.view("u1").reshape(-1, 4)[:, :3].tobytes())
+    end = numpy.arange(FRAMES) / (0.005 * RATE)
+    fade = 0.5 - 0.5 * numpy.cos(numpy.pi * numpy.minimum(1, numpy.minimum(end, end[::-1])))
+    return whole / 2**23 * fade[:, None]
 
 
-def make_test(folder, kind, count=4):
-    """Writes the folder of a test of noise. Returns the test, and the samples of each slot."""
-    draw, samples, slots, trials = numpy.random.default_rng(list(kind.encode())), {}, {}, []
-    counts = {"mushra": (1, 4), "bs1116": (1, 2), "preference": (0, 2), "abx": (2, 2)}[kind]
-    truth = draw.integers(-2**21, 2**21, (3, FRAMES, 2))
-    for number in range(count):
-        names = [draw.bytes(4).hex() for _ in range(sum(counts))]
-        opened, hidden = names[:counts[0]], names[counts[0]:]
-        trials.append({"id": draw.bytes(4).hex(), "sound": number % 2, "training": number == 0,
-                       "open": opened, "hidden": hidden, "pair": 0, "round": number // 2})
-        for place, name in enumerate(opened + hidden):
-            choice = place % max(counts[0], 1) if kind == "abx" else place % 3
-            pcm = truth[choice].astype("<i4").tobytes()
-            pcm = numpy.frombuffer(pcm, numpy.uint8).reshape(-1, 4)[:, :3].tobytes()
-            mask = int(draw.integers(1, 2**32))
-            samples[name] = truth[choice] / 2**23
-            slots.setdefault(number % 2, {})[name] = {
-                "mask": mask, "pcm": base64.b64encode(masked(pcm, mask)).decode()}
-    test = {"kind": kind, "title": {"en": "Halls of <b>Oslo</b>", "de": "Säle"},
-            "instructions": "Listen.\nThen judge.", "languages": ["en", "de"],
-            "commitment": draw.bytes(32).hex(), "rate": RATE, "channels": 2, "remarks": True,
-            "before": [{"ask": {"en": "Age", "de": "Alter"}, "name": "age"},
-                       {"ask": "Do you make music?", "name": "music", "answers": ["yes", "no"]}],
-            "after": [{"ask": "How was it?", "name": "how"}], "listener": None,
-            "sounds": [{"frames": FRAMES, "file": f"data/0{i + 1}.js"} for i in range(2)],
-            "trials": trials}
-    (folder / "data").mkdir(parents=True)
-    for name in ("index.html", "page.js"):
-        shutil.copy(PAGE / name, folder)
-    (folder / "test.js").write_text(f"halo_test({json.dumps(test)});")
-    for i, of in slots.items():
-        (folder / f"data/0{i + 1}.js").write_text(f"halo_sound({i}, {json.dumps({'slots': of})});")
+def make_test(folder, kind, trials=3):
+    """Writes the folder of a test of noise: a training, then `trials`. Returns the test, and the
+    samples of each slot."""
+    draw, samples = numpy.random.default_rng(list(kind.encode())), {}
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    choices = "abc" if kind == "mushra" else "a" if kind == "bs1116" else "ab"
+    if kind in ("mushra", "bs1116"):
+        choices += "r"
+    truth = [[write_noise(folder.parent / f"{kind}{sound}-{name}.wav", draw) for name in choices]
+             for sound in range(2)]
+    about = {"test": kind, "title": {"en": "Halls of <b>Oslo</b>", "de": "Säle"},
+             "instructions": "Listen.\nThen judge.", "languages": ["en", "de"], "remarks": True,
+             "before": [{"ask": {"en": "Age", "de": "Alter"}, "name": "age"},
+                        {"ask": "Do you make music?", "name": "music", "answers": ["yes", "no"]}],
+             "after": [{"ask": "How was it?", "name": "how"}], "trials": trials,
+             "match": "none", "align": False,
+             "sounds": [{"file": f"{kind}0-a.wav", "name": f"{kind}0", "training": True},
+                        {"file": f"{kind}1-a.wav", "name": f"{kind}1"}],
+             "choices": [{"name": name, "file": f"{{sound}}-{name}.wav"} for name in choices]}
+    if "r" in choices:
+        about["reference"] = "r"
+    if kind == "mushra":
+        about["anchors"] = []
+    path = folder.with_suffix(".yml")
+    path.write_text(json.dumps(about)) # which is YAML
+    subprocess.run([HALO, "listen", path, "--export", folder], check=True)
+    script = (folder / "test.js").read_text()
+    test = json.loads(script[len("halo_test("):script.rindex(")")])
+    key = json.loads(folder.with_suffix(".key").read_text())
+    for one in key["trials"].values():
+        for slot, choice in one["slots"].items():
+            samples[slot] = truth[one["sound"]][choice]
     return test, samples
 
 
@@ -534,6 +535,30 @@ def bs1116_stopped(browser, folder, test):
     equal("ratings", [one["ratings"] for one in answers["trials"]], [[2.9, 5]])
 
 
+def here_by_keys(browser, path):
+    """halo listen test.yml: serves the page, saves the answers and reports them."""
+    log = path.with_suffix(".json")
+    program = subprocess.Popen([HALO, "listen", path, "--listener", "Jürg +", "--log", log],
+                               stdout=subprocess.PIPE, text=True)
+    program.stdout.readline()
+    browser.open("about:blank", 360)
+    start(browser, program.stdout.readline().strip(), 360, None)
+    for number in range(4):
+        if number == 1:
+            browser.click(button("Start"))
+        at_trial(browser, number)
+        browser.keys("abx1\ue007")
+    last_question(browser)
+    browser.wait("//p[@role='status' and starts-with(., 'Your answers are saved.')]")
+    report = program.communicate()[0]
+    equal("the exit code", program.returncode, 0)
+    answers = json.loads(log.read_text())
+    known = answers["key"]["trials"]
+    right = sum(known[one["trial"]]["slots"][one["shown"][0]] == 0 for one in answers["trials"]
+                if not known[one["trial"]]["training"])
+    assert f"Jürg +: {right} of 3 right" in report, report
+
+
 def main():
     work = pathlib.Path(tempfile.mkdtemp(prefix="listen-page-"))
     with contextlib.ExitStack() as stack:
@@ -547,9 +572,10 @@ def main():
         for width in (360, 1600):
             abx_by_clicks(browser, work / "abx", abx, width)
             mushra_by_keys(browser, work / "mushra", mushra, width)
-        for check, kind, count in ((preference_by_keys, "preference", 8),
-                                   (bs1116_stopped, "bs1116", 4)):
+        for check, kind, count in ((preference_by_keys, "preference", 7),
+                                   (bs1116_stopped, "bs1116", 3)):
             check(browser, work / kind, make_test(work / kind, kind, count)[0])
+        here_by_keys(browser, work / "abx.yml")
         start(browser, (work / "abx/index.html").as_uri(), 1600)
         at_trial(browser, 0)
         best = min(hear_part(browser, loudspeaker, work / f"part{i}.raw") for i in range(3))
