@@ -42,7 +42,7 @@ struct web_server {
     struct lws_vhost *vhost;
     struct lws *listener;
     int folder;
-    bool pauses; /* accepts nobody, since there are too many clients */
+    size_t clients;
     bool is_loopback;
     char link[WEB_LINK];
     unsigned port;
@@ -340,19 +340,17 @@ static int handle_http(struct lws *wsi, enum lws_callback_reasons reason, void *
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: /* websockets */
     case LWS_CALLBACK_RAW_ADOPT:                  /* CONNECT */
         return -1;
+    case LWS_CALLBACK_WSI_CREATE:
+        server->clients++;
+        return 0;
+    case LWS_CALLBACK_WSI_DESTROY:
+        server->clients--;
+        if (server->listener && wsi != server->listener)
+            lws_rx_flow_control(server->listener, 1);
+        return 0;
     default:
         return 0;
     }
-}
-
-/* Whether all descriptors for clients are in use: the lowest free one is beyond them. The callbacks
- * of libwebsockets do not count clients reliably. */
-static bool is_full(const struct web_server *server)
-{
-    int lowest = fcntl(server->folder, F_DUPFD_CLOEXEC, 0);
-    if (lowest >= 0)
-        close(lowest);
-    return lowest < 0 || lowest >= server->folder + OWN_FILES + WEB_CLIENTS_MOST;
 }
 
 /* Accepts a client. At the limit, the others wait until one leaves. */
@@ -363,9 +361,10 @@ static int handle_listener(struct lws *wsi, enum lws_callback_reasons reason, vo
     struct web_server *server = lws_context_user(lws_get_context(wsi));
     if (reason != LWS_CALLBACK_RAW_RX_FILE)
         return 0;
-    server->pauses = is_full(server);
-    if (server->pauses)
-        return lws_rx_flow_control(wsi, 0);
+    if (server->clients > WEB_CLIENTS_MOST) { /* the listener counts, too */
+        lws_rx_flow_control(wsi, 0);
+        return 0;
+    }
     int fd = accept4(lws_get_socket_fd(wsi), NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0)
         lws_adopt_socket_vhost(server->vhost, fd);
@@ -419,7 +418,7 @@ static enum status start(struct web_server *server)
         .timeout_secs_ah_idle = PATIENCE,
         .max_http_header_data = HEADERS_MOST,
         .max_http_header_pool = WEB_CLIENTS_MOST,
-        .fd_limit_per_thread = WEB_CLIENTS_MOST + 2 * OWN_FILES,
+        .fd_limit_per_thread = WEB_CLIENTS_MOST + OWN_FILES,
     };
     lws_set_log_level(LLL_ERR | LLL_WARN, take_line);
     server->context = lws_create_context(info);
@@ -486,11 +485,6 @@ const char *web_server_link(const struct web_server *server)
 
 enum status web_server_serve(struct web_server *server)
 {
-    if (lws_service(server->context, 0) < 0)
-        return fail(CAUSE_OTHER, "the web server failed");
-    if (server->pauses && !is_full(server)) {
-        server->pauses = false;
-        lws_rx_flow_control(server->listener, 1);
-    }
-    return STATUS_OK;
+    return lws_service(server->context, 0) >= 0 ? STATUS_OK
+                                                : fail(CAUSE_OTHER, "the web server failed");
 }
