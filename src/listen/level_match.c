@@ -502,8 +502,9 @@ enum status level_match_measure(const struct level_match_settings *settings,
     bool measured = settings->by != LEVEL_MATCH_NONE || settings->ceiling > 0;
     for (size_t i = 0; i < count; i++)
         matches[i] = (struct level_match){.loudness = NAN, .peak = NAN};
-    TRY(find_delays(sound->excerpts ? sound->excerpts : masks, count, sound->excerpts != NULL,
-                    matches));
+    if (settings->align || !sound->excerpts)
+        TRY(find_delays(sound->excerpts ? sound->excerpts : masks, count, sound->excerpts != NULL,
+                        matches));
     set_shifts(settings->align, masks, count, matches);
     return measured ? find_gains(settings, sound, masks, count, matches) : STATUS_OK;
 }

@@ -10,7 +10,7 @@
  * Delays are relative to the masks' origins. If a mask's impulse responses correlate with those of
  * the first mask (normalised, 0.5 or more at the best lag), the delay is that lag
  * (mask_delay_between). Otherwise it is the difference of what mask_delay finds for each mask.
- * Sounds that do not correlate so are not aligned.
+ * Sounds that do not correlate so are not aligned. Without `align`, no delay between sounds is found.
  * Masks are routed, and have the sound's rate and the same inputs and outputs.
  * Threads: one. Not real-time: filters the region once for each mask.
  */
