@@ -244,8 +244,8 @@ endif()
 if(HALO_WITH_WEB)
   halo_library(websockets listen/panel WEBSOCKETS libwebsockets
     HEADERS libwebsockets.h
-    SYMBOLS lws_add_http_common_headers lws_adopt_descriptor_vhost lws_adopt_socket_vhost lws_context_destroy
-      lws_context_user lws_create_context lws_finalize_write_http_header lws_get_context
-      lws_get_socket_fd lws_get_vhost_by_name lws_hdr_copy lws_hdr_total_length lws_http_transaction_completed
-      lws_rx_flow_control lws_serve_http_file lws_service lws_set_log_level lws_set_timer_usecs lws_write)
+    SYMBOLS lws_add_http_common_headers lws_context_destroy lws_context_user lws_create_context
+      lws_finalize_write_http_header lws_get_context lws_get_vhost_by_name lws_get_vhost_listen_port lws_hdr_copy
+      lws_hdr_total_length lws_serve_http_file lws_service lws_set_log_level
+      lws_set_timer_usecs lws_write)
 endif()

@@ -210,16 +210,24 @@ START_TEST(choices_are_matched)
     command_done("\"$HALO\" listen test.yml --export page");
     struct page page = page_load();
     double *versions[3] = {NULL}, worst = 0, peak = 0;
-    size_t index, count[3];
+    size_t index, count[3], first[8][2] = {{0}};
     for (size_t t = 0; t < json_array_size(json_object_get(page.test, "trials")); t++) {
         const json_t *trial = trial_at(&page, t), *slot;
+        size_t sum = 0;
         json_array_foreach(json_object_get(trial, "hidden"), index, slot)
         {
             size_t choice = choice_of(&page, trial, slot);
+            sum += choice; /* tells the pair */
+            if (index == 0)
+                first[0][0] = choice;
+            else
+                first[sum][command_json_number(trial, "round") > 0] = first[0][0] + 1;
             free(versions[choice]);
             versions[choice] = samples_of(&page, json_string_value(slot), &count[choice]);
         }
     }
+    for (size_t sum = 1; sum <= 3; sum++) /* the page turns every second round */
+        ck_assert(first[sum][0] > 0 && first[sum][0] == first[sum][1]);
     ck_assert(count[0] == count[1] && count[0] == count[2] && count[0] < FRAMES * 9 / 10);
     for (size_t i = RATE / 10; i < count[0] - RATE / 10; i++) {
         worst = fmax(worst, fabs(versions[0][i] - versions[1][i]));

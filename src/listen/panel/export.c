@@ -121,11 +121,15 @@ static void add_trial(struct export *export, const struct test_trial *trial)
         add_slot(export, trial, trial->choices[i], true, open, slots);
     if (test->reference != SIZE_MAX)
         add_slot(export, trial, test->reference, true, open, slots);
+    name_pair(export, trial, pair);
     draw_order(order, trial->choice_count);
+    if (test->kind == TEST_PREFERENCE) { /* the page changes the order from round to round */
+        order[0] = (size_t)pair[0] % 2;
+        order[1] = 1 - order[0];
+    }
     for (size_t i = 0; i < trial->choice_count; i++)
         add_slot(export, trial, trial->choices[order[i]], false, hidden, slots);
     draw_id(id);
-    name_pair(export, trial, pair);
     json_object_set_new(json_object_get(export->key, "trials"), id,
                         json_pack("{s:I, s:b, s:o}", "sound", (json_int_t)trial->sound, "training",
                                   training, "slots", slots));

@@ -22,28 +22,28 @@ enum {
     PATIENCE = 30,          /* seconds */
     HEADERS_MOST = 1 << 14, /* bytes of a request's headers */
     REPLY_MOST = 4096,      /* bytes of an answer that is no file */
-    OWN_FILES = 8,          /* descriptors of libwebsockets and of the listening socket */
+    OWN_FILES = 2,          /* descriptors of libwebsockets: the listening socket and an event */
     NAME_MOST = 256,
 };
-
-static const char listener_name[] = "listener";
 
 static const char headers[] =
     "Content-Security-Policy: default-src 'self'; style-src 'self' 'unsafe-inline'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
     "X-Content-Type-Options: nosniff\r\n"
     "Referrer-Policy: no-referrer\r\n"
-    "Cache-Control: no-store\r\n";
+    "Cache-Control: no-store\r\n"
+    "Connection: close\r\n";
 
 struct web_server {
     const struct web_settings *settings;
     struct lws_context_creation_info info;
     struct lws_context *context;
     struct lws_vhost *vhost;
-    struct lws *listener;
     int folder;
-    size_t clients;
+    int family;           /* of the address: AF_INET or AF_INET6 */
+    char host[NAME_MOST]; /* the address as a number */
     bool is_loopback;
+    bool is_any;
     char link[WEB_LINK];
     unsigned port;
 };
@@ -87,65 +87,60 @@ static bool is_any(const struct sockaddr *address)
                                          : IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr);
 }
 
-/* Sets port and link from the bound socket. If all addresses of the machine are bound, the link has
- * the machine's name. */
-static void make_link(struct web_server *server, int fd)
+/* Sets port and link. If all addresses of the machine are bound, the link has the machine's
+ * name. */
+static void make_link(struct web_server *server)
 {
-    char host[NAME_MOST] = "", port[8] = "";
-    struct sockaddr_storage bound;
-    socklen_t size = sizeof bound;
-    const struct sockaddr *address = (const void *)&bound;
-    getsockname(fd, (struct sockaddr *)&bound, &size);
-    getnameinfo(address, size, host, sizeof host, port, sizeof port,
-                NI_NUMERICHOST | NI_NUMERICSERV);
-    bool brackets = address->sa_family == AF_INET6;
-    if (is_any(address) && gethostname(host, sizeof host - 1) == 0)
+    bool brackets = server->family == AF_INET6;
+    if (server->is_any && gethostname(server->host, sizeof server->host - 1) == 0)
         brackets = false;
-    server->port = (unsigned)strtoul(port, NULL, 10);
-    snprintf(server->link, sizeof server->link, "http%s://%s%s%s:%s/",
-             server->settings->certificate ? "s" : "", brackets ? "[" : "", host,
-             brackets ? "]" : "", port);
+    server->port = (unsigned)lws_get_vhost_listen_port(server->vhost);
+    snprintf(server->link, sizeof server->link, "http%s://%s%s%s:%u/",
+             server->settings->certificate ? "s" : "", brackets ? "[" : "", server->host,
+             brackets ? "]" : "", server->port);
 }
 
-static enum status refuse_address(const struct web_server *server, int fd, int error)
+/* libwebsockets binds the address itself; this tells why it cannot. */
+static enum status try_address(const struct web_server *server, const struct addrinfo *found)
 {
+    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool bound = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)) == 0 &&
+                 bind(fd, found->ai_addr, found->ai_addrlen) == 0 && listen(fd, 1) == 0;
+    int error = errno;
     if (fd >= 0)
         close(fd);
-    return fail_errno(error, "cannot listen on %s", server->settings->address);
+    return bound ? STATUS_OK : fail_errno(error, "cannot listen on %s", server->settings->address);
 }
 
-static enum status listen_on(struct web_server *server, const struct addrinfo *found,
-                             int *listening)
+static enum status take_address(struct web_server *server, const struct addrinfo *found)
 {
     const struct web_settings *settings = server->settings;
+    server->family = found->ai_family;
     server->is_loopback = is_loopback(found->ai_addr);
+    server->is_any = is_any(found->ai_addr);
     if (!server->is_loopback && !settings->certificate && !settings->insecure)
         return fail(CAUSE_USAGE,
                     "%s can be reached from other machines: use --tls-certificate and --tls-key, "
                     "or --web-insecure",
                     settings->address);
-    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)) != 0 ||
-        bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, SOMAXCONN) != 0)
-        return refuse_address(server, fd, errno);
-    make_link(server, fd);
-    *listening = fd;
-    return STATUS_OK;
+    if (getnameinfo(found->ai_addr, found->ai_addrlen, server->host, sizeof server->host, NULL, 0,
+                    NI_NUMERICHOST) != 0)
+        return fail(CAUSE_USAGE, "cannot listen on %s", settings->address);
+    return try_address(server, found);
 }
 
-static enum status open_socket(struct web_server *server, int *listening)
+static enum status find_address(struct web_server *server, size_t *port)
 {
     char host[NAME_MOST];
-    size_t port;
     struct addrinfo *found, hints = {.ai_socktype = SOCK_STREAM};
-    TRY(split_address(server->settings->address, host, &port));
+    TRY(split_address(server->settings->address, host, port));
     char service[8];
-    snprintf(service, sizeof service, "%zu", port);
+    snprintf(service, sizeof service, "%zu", *port);
     int error = getaddrinfo(host, service, &hints, &found);
     if (error)
         return fail(CAUSE_USAGE, "cannot listen on %s: %s", server->settings->address,
                     gai_strerror(error));
-    enum status status = listen_on(server, found, listening);
+    enum status status = take_address(server, found);
     freeaddrinfo(found);
     return status;
 }
@@ -157,7 +152,8 @@ json_t *web_error(const char *text)
     return json_pack("{s:s}", "error", text);
 }
 
-/* Sends JSON, which it releases. Returns what the callback has to: -1 closes the connection. */
+/* Sends JSON, which it releases. Returns what the callback has to, -1: each answer ends its
+ * connection, since libwebsockets 4.1 hangs on some requests that follow another one. */
 static int reply(struct lws *wsi, web_status status, json_t *json)
 {
     unsigned char buffer[LWS_PRE + REPLY_MOST], *start = buffer + LWS_PRE, *at = start,
@@ -174,10 +170,10 @@ static int reply(struct lws *wsi, web_status status, json_t *json)
     }
     if (done) {
         memcpy(start, text, size);
-        done = lws_write(wsi, start, size, LWS_WRITE_HTTP_FINAL) == (int)size;
+        (void)lws_write(wsi, start, size, LWS_WRITE_HTTP_FINAL);
     }
     free(text);
-    return done && !lws_http_transaction_completed(wsi) ? 0 : -1;
+    return -1;
 }
 
 static int refuse(struct lws *wsi, web_status status, const char *why)
@@ -219,7 +215,7 @@ static int send_file(const struct web_server *server, struct lws *wsi, const cha
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     int sent = lws_serve_http_file(wsi, path, type_of(name), headers, (int)sizeof headers - 1);
     close(fd);
-    return sent < 0 || (sent > 0 && lws_http_transaction_completed(wsi)) ? -1 : 0;
+    return sent == 0 ? 0 : -1; /* else it is sent, or cannot be */
 }
 
 /* ---- requests ---- */
@@ -262,8 +258,7 @@ static int begin_post(struct lws *wsi, struct web_post *post)
     unsigned long long size = strtoull(length, &end, 10);
     if (length[strspn(length, "0123456789")] || size == 0 ||
         lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0) {
-        (void)refuse(wsi, HTTP_STATUS_LENGTH_REQUIRED, "the length of the answers is missing");
-        return -1; /* nobody knows where the next request begins */
+        return refuse(wsi, HTTP_STATUS_LENGTH_REQUIRED, "the length of the answers is missing");
     }
     lws_set_timer_usecs(wsi, PATIENCE * LWS_US_PER_SEC);
     post->waits = true;
@@ -329,7 +324,7 @@ static int handle_http(struct lws *wsi, enum lws_callback_reasons reason, void *
     case LWS_CALLBACK_HTTP_BODY_COMPLETION:
         return end_post(server, wsi, user);
     case LWS_CALLBACK_HTTP_FILE_COMPLETION:
-        return lws_http_transaction_completed(wsi) ? -1 : 0;
+        return -1;
     case LWS_CALLBACK_HTTP_DROP_PROTOCOL:
     case LWS_CALLBACK_CLOSED_HTTP:
         forget_post(user);
@@ -340,40 +335,13 @@ static int handle_http(struct lws *wsi, enum lws_callback_reasons reason, void *
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: /* websockets */
     case LWS_CALLBACK_RAW_ADOPT:                  /* CONNECT */
         return -1;
-    case LWS_CALLBACK_WSI_CREATE:
-        server->clients++;
-        return 0;
-    case LWS_CALLBACK_WSI_DESTROY:
-        server->clients--;
-        if (server->listener && wsi != server->listener)
-            lws_rx_flow_control(server->listener, 1);
-        return 0;
     default:
         return 0;
     }
 }
 
-/* Accepts a client. At the limit, the others wait until one leaves. */
-static int handle_listener(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
-                           size_t length)
-{
-    (void)user, (void)in, (void)length;
-    struct web_server *server = lws_context_user(lws_get_context(wsi));
-    if (reason != LWS_CALLBACK_RAW_RX_FILE)
-        return 0;
-    if (server->clients > WEB_CLIENTS_MOST) { /* the listener counts, too */
-        lws_rx_flow_control(wsi, 0);
-        return 0;
-    }
-    int fd = accept4(lws_get_socket_fd(wsi), NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd >= 0)
-        lws_adopt_socket_vhost(server->vhost, fd);
-    return 0;
-}
-
 static const struct lws_protocols protocols[] = {
     {.name = "http", .callback = handle_http, .per_session_data_size = sizeof(struct web_post)},
-    {.name = listener_name, .callback = handle_listener},
     {.name = NULL},
 };
 
@@ -401,15 +369,18 @@ static enum status check_tls(const struct web_settings *settings)
     return STATUS_OK;
 }
 
-static enum status start(struct web_server *server)
+static enum status start(struct web_server *server, size_t port)
 {
     const struct web_settings *settings = server->settings;
     struct lws_context_creation_info *info = &server->info;
     *info = (struct lws_context_creation_info){
-        .port = CONTEXT_PORT_NO_LISTEN_SERVER,
+        .port = (int)port,
+        .iface = server->is_any ? NULL : server->host,
         .protocols = protocols,
         .user = server,
-        .options = settings->certificate ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0,
+        .options = LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND |
+                   (server->family == AF_INET ? LWS_SERVER_OPTION_DISABLE_IPV6 : 0) |
+                   (settings->certificate ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0),
         .ssl_cert_filepath = settings->certificate,
         .ssl_private_key_filepath = settings->key,
         .alpn = "http/1.1",
@@ -433,22 +404,16 @@ static enum status start(struct web_server *server)
 
 static enum status open_server(struct web_server *server)
 {
-    int fd;
+    size_t port;
     TRY(check_tls(server->settings));
     server->folder = open(server->settings->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (server->folder < 0)
         return fail_errno(errno, "cannot open the folder %s", server->settings->folder);
     TRY(library_open(&websockets_library));
-    TRY(open_socket(server, &fd));
-    enum status status = start(server);
-    if (status != STATUS_OK) {
-        close(fd);
-        return status;
-    }
-    server->listener =
-        lws_adopt_descriptor_vhost(server->vhost, LWS_ADOPT_RAW_FILE_DESC,
-                                   (lws_sock_file_fd_type){.filefd = fd}, listener_name, NULL);
-    return server->listener ? STATUS_OK : fail_memory("a web server");
+    TRY(find_address(server, &port));
+    TRY(start(server, port));
+    make_link(server);
+    return STATUS_OK;
 }
 
 enum status web_server_open(const struct web_settings *settings, struct web_server **server)
@@ -470,7 +435,6 @@ void web_server_close(struct web_server *server)
 {
     if (!server)
         return;
-    server->listener = NULL;
     if (server->context)
         lws_context_destroy(server->context);
     if (server->folder >= 0)
