@@ -153,7 +153,8 @@ static enum status report_strengths(const struct collect *all, const struct pref
     for (size_t c = 0; c < all->choices; c++) {
         json_array_append_new(json_object_get(all->report, "strengths"),
                               json_pack("{s:s, s:f, s:o}", "name", collect_name(all, c), "strength",
-                                        strengths[c], "bootstrap", collect_ends_json(ends[c])));
+                                        strengths[c], "bootstrap",
+                                        collect_ends_json(ends[c][0], ends[c][1])));
         fprintf(all->text, "%s: %+.2f", printable(collect_name(all, c)), strengths[c]);
         if (!isnan(ends[c][0]))
             fprintf(all->text, " (%+.2f to %+.2f)", ends[c][0], ends[c][1]);

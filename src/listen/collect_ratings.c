@@ -62,22 +62,22 @@ enum status collect_scores_init(const struct collect *all, bool without,
 
 /* A mean score over the listeners, or the mean difference of two scores. */
 struct estimate {
-    size_t score, other; /* `other` scores->count: no difference */
+    size_t score, other; /* `other` scores.count: no difference */
     struct ratings_paired mean;
-    double median, quartiles[2];
+    double quartiles[3]; /* the second is the median */
 };
 
 struct results {
     struct collect_scores scores;
     size_t count; /* the first scores.count ones are no differences */
     struct estimate estimates[ESTIMATES_MOST];
+    double holm[ESTIMATES_MOST], ends[ESTIMATES_MOST][2];
 };
 
 /* An estimate for a listener; NaN: there is none. `sounds` as in collect_score. */
-static double value_of(const struct results *results, size_t index, size_t person,
+static double value_of(const struct results *results, const struct estimate *own, size_t person,
                        const double *sounds)
 {
-    const struct estimate *own = &results->estimates[index];
     return collect_score(&results->scores, person, own->score, sounds) -
            collect_score(&results->scores, person, own->other, sounds);
 }
@@ -152,7 +152,8 @@ static void means_of(const void *context, const double *people, const double *so
     for (size_t i = 0; i < results->count; i++) {
         double sum = 0, weight = 0;
         for (size_t p = 0; p < results->scores.people; p++) {
-            double value = people[p] > 0 ? value_of(results, i, p, sounds) : NAN;
+            double value =
+                people[p] > 0 ? value_of(results, &results->estimates[i], p, sounds) : NAN;
             sum += isnan(value) ? 0 : people[p] * value;
             weight += isnan(value) ? 0 : people[p];
         }
@@ -162,57 +163,53 @@ static void means_of(const void *context, const double *people, const double *so
 
 /* ---- the report ---- */
 
-json_t *collect_ends_json(const double ends[2])
+json_t *collect_ends_json(double low, double high)
 {
-    return json_pack("[o,o]", trial_log_number(ends[0]), trial_log_number(ends[1]));
+    return json_pack("[o,o]", trial_log_number(low), trial_log_number(high));
 }
 
-/* Computes an estimate. `values`: room for a value of each listener. */
-static void compute(const struct collect *all, struct results *results, size_t index,
+/* Computes an estimate without draws. `values`: room for a value of each listener. */
+static void compute(const struct collect *all, const struct results *results, struct estimate *own,
                     double *values)
 {
     const struct collect_kind_row *kind = &collect_kinds[all->kind];
-    const double least = all->kind == COLLECT_BS1116 ? kind->least - kind->most : kind->least;
-    const double most = all->kind == COLLECT_BS1116 ? -least : kind->most;
-    struct estimate *own = &results->estimates[index];
+    struct ratings_paired *mean = &own->mean;
     size_t count = 0;
     for (size_t p = 0; p < results->scores.people; p++) {
-        values[count] = value_of(results, index, p, NULL);
+        values[count] = value_of(results, own, p, NULL);
         count += isnan(values[count]) ? 0 : 1;
     }
-    own->mean = ratings_paired(values, count);
-    if (index < results->scores.count && isfinite(own->mean.low)) { /* within the scale */
-        own->mean.low = fmax(own->mean.low, least);
-        own->mean.high = fmin(own->mean.high, most);
+    *mean = ratings_paired(values, count);
+    if (own->other == results->scores.count && isfinite(mean->low)) { /* within the scale */
+        mean->low = fmax(mean->low, kind->lowest);
+        mean->high = fmin(mean->high, kind->highest);
     }
     if (count < 2)
-        own->mean.p_value = NAN;
+        mean->p_value = NAN;
     qsort(values, count, sizeof *values, ascending);
-    own->median = quantile(values, count, 0.5);
-    own->quartiles[0] = quantile(values, count, 0.25);
-    own->quartiles[1] = quantile(values, count, 0.75);
+    for (size_t i = 0; i < 3; i++)
+        own->quartiles[i] = quantile(values, count, 0.25 * (double)(i + 1));
 }
 
-/* Lists the estimates and computes them, and p-values by Holm of the differences. */
-static enum status compute_all(const struct collect *all, struct results *results, double *holm)
+static enum status compute_all(const struct collect *all, struct results *results)
 {
-    const size_t count = results->scores.count;
-    double p[PREFERENCE_PAIRS_MOST + 1] = {0}, *values = calloc(all->people, sizeof *values);
+    const struct collect_scores *scores = &results->scores;
+    double p[ESTIMATES_MOST], *values = calloc(all->people, sizeof *values);
     if (!values)
         return fail_memory("ratings");
-    for (size_t a = 0; a < count; a++)
-        results->estimates[results->count++] = (struct estimate){.score = a, .other = count};
-    for (size_t a = 0; a < count; a++)
-        for (size_t b = a + 1; b < count; b++)
-            results->estimates[results->count++] = (struct estimate){.score = a, .other = b};
+    for (size_t a = 0; a < scores->count; a++)
+        results->estimates[results->count++] = (struct estimate){a, scores->count, .mean = {0}};
+    for (size_t a = 0; a < scores->count; a++)
+        for (size_t b = a + 1; b < scores->count; b++)
+            results->estimates[results->count++] = (struct estimate){a, b, .mean = {0}};
     for (size_t i = 0; i < results->count; i++) {
-        compute(all, results, i, values);
-        if (i >= count)
-            p[i - count] = results->estimates[i].mean.p_value;
+        compute(all, results, &results->estimates[i], values);
+        p[i] = results->estimates[i].mean.p_value;
     }
-    ratings_holm(p, results->count - count, holm + count);
+    ratings_holm(p + scores->count, results->count - scores->count, results->holm + scores->count);
     free(values);
-    return STATUS_OK;
+    return collect_bootstrap(scores->people, scores->sounds, BOOTSTRAP_DRAWS, means_of, results,
+                             results->count, results->ends);
 }
 
 static void print_ends(FILE *text, const char *before, double low, double high)
@@ -221,36 +218,39 @@ static void print_ends(FILE *text, const char *before, double low, double high)
         fprintf(text, "%s%.2f to %.2f", before, low, high);
 }
 
-/* Adds an estimate to the report. `name` is the choice; `other` that of a difference, or NULL. */
-static void add_estimate(const struct collect *all, const struct estimate *own, json_t *report,
-                         const char *name, const char *other, double holm, const double ends[2])
+/* Adds an estimate to the report. `other`: the choice that is subtracted, or NULL. */
+static void add_estimate(const struct collect *all, const struct results *results, size_t index,
+                         const char *name, const char *other, json_t *report)
 {
-    const struct ratings_paired *mean = &own->mean;
-    json_t *row = json_pack(
-        "{s:o, s:o, s:o}", other ? "difference" : "mean", trial_log_number(mean->mean), "interval",
-        collect_ends_json((double[]){mean->low, mean->high}), "bootstrap", collect_ends_json(ends));
-    json_object_update_new(row, other ? json_pack("{s:[s,s], s:o, s:o}", "pair", name, other,
-                                                  "p_value", trial_log_number(mean->p_value),
-                                                  "p_holm", trial_log_number(holm))
-                                      : json_pack("{s:s, s:o, s:o}", "name", name, "median",
-                                                  trial_log_number(own->median), "quartiles",
-                                                  collect_ends_json(own->quartiles)));
+    const double *quartiles = results->estimates[index].quartiles, *ends = results->ends[index];
+    const double holm = results->holm[index];
+    const struct ratings_paired mean = results->estimates[index].mean;
+    json_t *row =
+        other ? json_pack("{s:[s,s], s:o, s:o, s:o}", "pair", name, other, "difference",
+                          trial_log_number(mean.mean), "p_value", trial_log_number(mean.p_value),
+                          "p_holm", trial_log_number(holm))
+              : json_pack("{s:s, s:o, s:o, s:o}", "name", name, "mean", trial_log_number(mean.mean),
+                          "median", trial_log_number(quartiles[1]), "quartiles",
+                          collect_ends_json(quartiles[0], quartiles[2]));
+    json_object_update_new(row, json_pack("{s:o, s:o}", "interval",
+                                          collect_ends_json(mean.low, mean.high), "bootstrap",
+                                          collect_ends_json(ends[0], ends[1])));
     json_array_append_new(json_object_get(report, other ? "pairs" : "choices"), row);
     fputs(printable(name), all->text);
     if (other)
         fprintf(all->text, " - %s", printable(other));
-    if (isnan(mean->mean)) { /* everybody stopped before */
+    if (isnan(mean.mean)) { /* everybody stopped before */
         fputs(": no ratings\n", all->text);
         return;
     }
-    fprintf(all->text, other ? ": %+.2f" : ": %.2f", mean->mean);
-    print_ends(all->text, "; t ", mean->low, mean->high);
+    fprintf(all->text, other ? ": %+.2f" : ": %.2f", mean.mean);
+    print_ends(all->text, "; t ", mean.low, mean.high);
     print_ends(all->text, "; bootstrap ", ends[0], ends[1]);
     if (!other)
-        fprintf(all->text, "; median %.2f, quartiles %.2f to %.2f", own->median, own->quartiles[0],
-                own->quartiles[1]);
-    else if (!isnan(mean->p_value))
-        fprintf(all->text, "; p = %.4g, by Holm %.4g", mean->p_value, holm);
+        fprintf(all->text, "; median %.2f, quartiles %.2f to %.2f", quartiles[1], quartiles[0],
+                quartiles[2]);
+    else if (!isnan(mean.p_value))
+        fprintf(all->text, "; p = %.4g, by Holm %.4g", mean.p_value, holm);
     fputc('\n', all->text);
 }
 
@@ -258,24 +258,18 @@ static void add_estimate(const struct collect *all, const struct estimate *own, 
 static enum status add_results(const struct collect *all, bool without, json_t *report)
 {
     struct results results = {.count = 0};
-    const struct collect_scores *scores = &results.scores;
-    double ends[ESTIMATES_MOST][2], holm[ESTIMATES_MOST];
     size_t tested = 0, differ = 0;
-    enum status status = collect_scores_init(all, without, &results.scores);
-    if (status == STATUS_OK)
-        status = compute_all(all, &results, holm);
-    if (status == STATUS_OK)
-        status = collect_bootstrap(scores->people, scores->sounds, BOOTSTRAP_DRAWS, means_of,
-                                   &results, results.count, ends);
+    TRY(collect_scores_init(all, without, &results.scores));
+    enum status status = compute_all(all, &results);
     json_object_update_new(report, json_pack("{s:[], s:[]}", "choices", "pairs"));
     for (size_t i = 0; status == STATUS_OK && i < results.count; i++) {
         const struct estimate *own = &results.estimates[i];
-        bool is_pair = i >= scores->count;
-        add_estimate(all, own, report, collect_name(all, scores->choices[own->score]),
-                     is_pair ? collect_name(all, scores->choices[own->other]) : NULL, holm[i],
-                     ends[i]);
-        tested += is_pair && !isnan(holm[i]);
-        differ += is_pair && holm[i] <= 0.05;
+        bool is_pair = own->other < results.scores.count;
+        add_estimate(all, &results, i, collect_name(all, results.scores.choices[own->score]),
+                     is_pair ? collect_name(all, results.scores.choices[own->other]) : NULL,
+                     report);
+        tested += is_pair && !isnan(results.holm[i]);
+        differ += is_pair && results.holm[i] <= 0.05;
     }
     if (tested > 0)
         fprintf(all->text,
@@ -351,29 +345,24 @@ static enum status flag_all(const struct collect *all, size_t *flagged)
 
 enum status collect_ratings_report(struct collect *all)
 {
-    const struct collect_kind_row *kind = &collect_kinds[all->kind];
-    bool fine = all->kind == COLLECT_BS1116;
-    const char *drawn = all->sounds && json_array_size(all->sounds) >= COLLECT_SOUNDS_LEAST
-                            ? "listeners and sounds"
-                            : "listeners";
+    const char *drawn =
+        json_array_size(all->sounds) < COLLECT_SOUNDS_LEAST ? "listeners" : "listeners and sounds";
     size_t flagged = 0;
     json_object_set_new(all->report, "drawn", json_string(drawn));
-    if (fine)
-        fputs("mean difference from the reference, in grades", all->text);
-    else
-        fprintf(all->text, "mean rating, %g to %g", kind->least, kind->most);
-    fprintf(all->text, ", of %zu listener%s\n(95 %% confidence: Student's t; bootstrap over %s):\n",
-            all->people, all->people > 1 ? "s" : "", drawn);
+    fprintf(all->text,
+            "%s, of %zu listener%s\n(95 %% confidence: Student's t; bootstrap over %s):\n",
+            collect_kinds[all->kind].title, all->people, all->people > 1 ? "s" : "", drawn);
     TRY(add_results(all, false, all->report));
-    if (fine)
+    if (all->kind == COLLECT_BS1116)
         fputs("A choice whose whole interval is below 0 sounded worse than the reference.\n",
               all->text);
     if (all->kind != COLLECT_RANKING)
         TRY(flag_all(all, &flagged));
     if (flagged > 0 && flagged < all->people) {
-        json_object_set_new(all->report, "without_flagged", json_object());
+        json_t *rest = json_object();
+        json_object_set_new(all->report, "without_flagged", rest);
         fputs("without the flagged listeners:\n", all->text);
-        TRY(add_results(all, true, json_object_get(all->report, "without_flagged")));
+        TRY(add_results(all, true, rest));
     }
     if (all->people < 2)
         fputs("one listener: there are no intervals and no p-values for other listeners\n",

@@ -5,11 +5,12 @@
 #include <string.h>
 
 const struct collect_kind_row collect_kinds[COLLECT_KINDS] = {
-    [COLLECT_ABX] = {"abx", 1, 0, 0, "x,answer,right"},
-    [COLLECT_RANKING] = {"ranking", 0, RATING_LEAST, RATING_MOST, "choice,rating"},
-    [COLLECT_PREFERENCE] = {"preference", 2, 0, 0, "first,second,preferred"},
-    [COLLECT_MUSHRA] = {"mushra", 0, 0, 100, "choice,value"},
-    [COLLECT_BS1116] = {"bs1116", 2, 1, 5, "choice,value"}};
+    [COLLECT_ABX] = {"abx", 1, .columns = "x,answer,right"},
+    [COLLECT_RANKING] = {"ranking", 0, 1, 5, 1, 5, "choice,rating", "mean rating, 1 to 5"},
+    [COLLECT_PREFERENCE] = {"preference", 2, .columns = "first,second,preferred"},
+    [COLLECT_MUSHRA] = {"mushra", 0, 0, 100, 0, 100, "choice,value", "mean rating, 0 to 100"},
+    [COLLECT_BS1116] = {"bs1116", 2, 1, 5, -4, 4, "choice,value",
+                        "mean difference from the reference, in grades"}};
 
 static bool is_same(const json_t *a, const json_t *b, const char *name)
 {

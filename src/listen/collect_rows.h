@@ -20,9 +20,10 @@ enum { COLLECT_CHOICES_MOST = PREFERENCE_CHOICES_MOST, COLLECT_NONE = COLLECT_CH
 
 struct collect_kind_row {
     const char *name;
-    size_t shown;       /* sounds that a trial of a page hides; 0: all its choices */
-    double least, most; /* scale of the ratings; both 0: there are no ratings */
-    const char *columns;
+    size_t shown;           /* sounds that a trial of a page hides; 0: all its choices */
+    double least, most;     /* scale of the ratings; both 0: there are no ratings */
+    double lowest, highest; /* scale of the scores (struct collect_scores) */
+    const char *columns, *title;
 };
 extern const struct collect_kind_row collect_kinds[COLLECT_KINDS];
 
@@ -126,7 +127,7 @@ enum { COLLECT_SOUNDS_LEAST = 5 /* fewer sounds are not drawn */ };
 MUST_CHECK enum status collect_bootstrap(size_t people, size_t sounds, size_t draws,
                                          collect_statistic *statistic, const void *context,
                                          size_t count, double (*ends)[2]);
-json_t *collect_ends_json(const double ends[2]);
+json_t *collect_ends_json(double low, double high);
 
 /* Adds the results to the report; flags listeners. Errors: memory. */
 MUST_CHECK enum status collect_ratings_report(struct collect *all);
