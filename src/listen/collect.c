@@ -9,14 +9,6 @@
 
 /* ---- abx ---- */
 
-static size_t hits_of(const struct collect *all, size_t person)
-{
-    size_t hits = 0;
-    for (size_t t = 0; t < all->trial_count; t++)
-        hits += all->trials[t].person == person && all->trials[t].first == all->trials[t].second;
-    return hits;
-}
-
 static void report_group(const struct collect *all, size_t hits, size_t heard)
 {
     double p = binomial_p_value(hits, all->trial_count);
@@ -43,16 +35,16 @@ static enum status report_abx(const struct collect *all)
         return fail_memory("a report");
     holm = p + all->people;
     for (size_t i = 0; i < all->people; i++)
-        p[i] = binomial_p_value(hits_of(all, i), all->persons[i].trials);
+        p[i] = binomial_p_value(all->persons[i].hits, all->persons[i].trials);
     ratings_holm(p, all->people, holm);
     for (size_t i = 0; i < all->people; i++) {
         const struct collect_person *person = &all->persons[i];
-        size_t hits = hits_of(all, i);
-        json_object_update_new(person->row, json_pack("{s:I, s:f, s:f}", "hits", (json_int_t)hits,
-                                                      "p_value", p[i], "p_holm", holm[i]));
+        json_object_update_new(person->row,
+                               json_pack("{s:I, s:f, s:f}", "hits", (json_int_t)person->hits,
+                                         "p_value", p[i], "p_holm", holm[i]));
         fprintf(all->text, "%s: %zu of %zu right; p = %.4g, by Holm %.4g\n", printable(person->who),
-                hits, person->trials, p[i], holm[i]);
-        sum += hits;
+                person->hits, person->trials, p[i], holm[i]);
+        sum += person->hits;
         heard += holm[i] <= 0.05;
     }
     free(p);
@@ -64,92 +56,88 @@ static enum status report_abx(const struct collect *all)
 
 enum { STRENGTH_DRAWS = 1000 };
 
-struct preferences {
-    size_t people, choices;
-    struct preference_pair *pairs; /* all pairs of each listener */
-};
-
-/* The pair of a trial among all pairs of a listener. */
-static struct preference_pair *pair_of(const struct collect_trial *trial,
-                                       struct preference_pair *pair)
+/* Counts a trial `times` times. */
+static void count(const struct collect_trial *trial, size_t times, struct preference_pair *pair)
 {
-    while ((pair->first != trial->first || pair->second != trial->second) &&
-           (pair->first != trial->second || pair->second != trial->first))
+    size_t low = trial->first < trial->second ? trial->first : trial->second;
+    size_t high = trial->first + trial->second - low;
+    while (pair->first != low || pair->second != high)
         pair++;
-    return pair;
-}
-
-static void count_preferences(const struct collect *all, const struct preferences *counts)
-{
-    size_t pairs = preference_pairs(all->choices);
-    for (size_t p = 0; p < all->people; p++)
-        preference_pairs_name(all->choices, counts->pairs + p * pairs);
-    for (size_t t = 0; t < all->trial_count; t++) {
-        const struct collect_trial *trial = &all->trials[t];
-        struct preference_pair *pair = pair_of(trial, counts->pairs + trial->person * pairs);
-        pair->first_wins += trial->preferred == pair->first;
-        pair->second_wins += trial->preferred == pair->second;
-        pair->ties += trial->preferred == COLLECT_NONE;
-    }
-}
-
-/* Adds up the counts of drawn listeners. `people` NULL: each listener once. */
-static void add_up(const struct preferences *counts, const double *people,
-                   struct preference_pair *sum)
-{
-    const struct preference_pair *own = counts->pairs;
-    preference_pairs_name(counts->choices, sum);
-    for (size_t p = 0; p < counts->people; p++)
-        for (size_t i = 0; i < preference_pairs(counts->choices); i++, own++) {
-            size_t times = people ? (size_t)people[p] : 1;
-            sum[i].first_wins += times * own->first_wins;
-            sum[i].second_wins += times * own->second_wins;
-            sum[i].ties += times * own->ties;
-        }
+    pair->first_wins += trial->preferred == low ? times : 0;
+    pair->second_wins += trial->preferred == high ? times : 0;
+    pair->ties += trial->preferred == COLLECT_NONE ? times : 0;
 }
 
 static void strengths_of(const void *context, const double *people, const double *sounds,
                          double *strengths)
 {
-    const struct preferences *counts = context;
-    struct preference_pair sum[PREFERENCE_PAIRS_MOST];
+    const struct collect *all = context;
+    struct preference_pair pairs[PREFERENCE_PAIRS_MOST];
     (void)sounds;
-    add_up(counts, people, sum);
-    preference_strengths(sum, counts->choices, strengths);
+    preference_pairs_name(all->choices, pairs);
+    for (size_t t = 0; t < all->trial_count; t++)
+        count(&all->trials[t], people ? (size_t)people[all->trials[t].person] : 1, pairs);
+    preference_strengths(pairs, all->choices, strengths);
 }
 
-/* Returns whether a pair is uneven beyond chance. */
-static bool report_pair(const struct collect *all, const struct preferences *counts,
-                        const struct preference_pair *pair, size_t index)
+/* Counts how many listeners prefer which of each pair. */
+static void count_listeners(const struct collect *all, struct preference_pair *listeners)
+{
+    preference_pairs_name(all->choices, listeners);
+    for (size_t p = 0; p < all->people; p++) {
+        struct preference_pair own[PREFERENCE_PAIRS_MOST];
+        preference_pairs_name(all->choices, own);
+        for (size_t t = 0; t < all->trial_count; t++)
+            count(&all->trials[t], all->trials[t].person == p, own);
+        for (size_t i = 0; i < preference_pairs(all->choices); i++) {
+            listeners[i].first_wins += own[i].first_wins > own[i].second_wins;
+            listeners[i].second_wins += own[i].first_wins < own[i].second_wins;
+        }
+    }
+}
+
+static void report_pair(const struct collect *all, const struct preference_pair *pair,
+                        const struct preference_pair *listeners)
 {
     const char *one = collect_name(all, pair->first), *other = collect_name(all, pair->second);
-    size_t first = 0, second = 0, pairs = preference_pairs(all->choices);
-    for (size_t p = 0; p < all->people; p++) {
-        const struct preference_pair *own = &counts->pairs[p * pairs + index];
-        first += own->first_wins > own->second_wins;
-        second += own->first_wins < own->second_wins;
-    }
     json_array_append_new(json_object_get(all->report, "pairs"),
                           json_pack("{s:[s,s], s:[I,I], s:I, s:[I,I], s:f, s:f}", "pair", one,
                                     other, "preferred", (json_int_t)pair->first_wins,
                                     (json_int_t)pair->second_wins, "ties", (json_int_t)pair->ties,
-                                    "listeners", (json_int_t)first, (json_int_t)second, "p_value",
-                                    pair->p_value, "p_holm", pair->p_holm));
+                                    "listeners", (json_int_t)listeners->first_wins,
+                                    (json_int_t)listeners->second_wins, "p_value", pair->p_value,
+                                    "p_holm", pair->p_holm));
     fprintf(all->text, "%s: %zu, ", printable(one), pair->first_wins);
     fprintf(all->text, "%s: %zu, neither: %zu; p = %.4g, by Holm %.4g; listeners: %zu to %zu\n",
-            printable(other), pair->second_wins, pair->ties, pair->p_value, pair->p_holm, first,
-            second);
-    return pair->p_holm <= 0.05;
+            printable(other), pair->second_wins, pair->ties, pair->p_value, pair->p_holm,
+            listeners->first_wins, listeners->second_wins);
 }
 
-static enum status report_strengths(const struct collect *all, const struct preferences *counts)
+static enum status report_preference(const struct collect *all)
 {
     double strengths[COLLECT_CHOICES_MOST], ends[COLLECT_CHOICES_MOST][2];
-    strengths_of(counts, NULL, NULL, strengths);
-    TRY(collect_bootstrap(all->people, 0, STRENGTH_DRAWS, strengths_of, counts, all->choices,
-                          ends));
-    fputs("strength (Bradley-Terry, log odds; 0 is the average; 95 % bootstrap over listeners):\n",
-          all->text);
+    struct preference_pair sum[PREFERENCE_PAIRS_MOST], listeners[PREFERENCE_PAIRS_MOST];
+    size_t uneven = 0, pairs = preference_pairs(all->choices);
+    preference_pairs_name(all->choices, sum);
+    for (size_t t = 0; t < all->trial_count; t++)
+        count(&all->trials[t], 1, sum);
+    preference_test(sum, pairs);
+    count_listeners(all, listeners);
+    strengths_of(all, NULL, NULL, strengths);
+    TRY(collect_bootstrap(all->people, 0, STRENGTH_DRAWS, strengths_of, all, all->choices, ends));
+    json_object_update_new(all->report, json_pack("{s:[], s:[]}", "pairs", "strengths"));
+    fputs("times preferred:\n", all->text);
+    for (size_t i = 0; i < pairs; i++) {
+        report_pair(all, &sum[i], &listeners[i]);
+        uneven += sum[i].p_holm <= 0.05;
+    }
+    fprintf(all->text,
+            "%zu of %zu pairs are uneven beyond chance (exact sign test, two-sided, without ties; "
+            "5 %% level, Holm).\nThe test takes each trial as independent. If few listeners did "
+            "many trials, it says little\nabout other listeners; the intervals below do.\n"
+            "strength (Bradley-Terry, log odds; 0 is the average; 95 %% bootstrap over "
+            "listeners):\n",
+            uneven, pairs);
     for (size_t c = 0; c < all->choices; c++) {
         json_array_append_new(json_object_get(all->report, "strengths"),
                               json_pack("{s:s, s:f, s:o}", "name", collect_name(all, c), "strength",
@@ -161,31 +149,6 @@ static enum status report_strengths(const struct collect *all, const struct pref
         fputc('\n', all->text);
     }
     return STATUS_OK;
-}
-
-static enum status report_preference(const struct collect *all)
-{
-    size_t uneven = 0, pairs = preference_pairs(all->choices);
-    struct preference_pair sum[PREFERENCE_PAIRS_MOST];
-    struct preferences counts = {all->people, all->choices,
-                                 calloc(all->people * pairs, sizeof *counts.pairs)};
-    if (!counts.pairs)
-        return fail_memory("a report");
-    count_preferences(all, &counts);
-    add_up(&counts, NULL, sum);
-    preference_test(sum, pairs);
-    json_object_update_new(all->report, json_pack("{s:[], s:[]}", "pairs", "strengths"));
-    fputs("times preferred:\n", all->text);
-    for (size_t i = 0; i < pairs; i++)
-        uneven += report_pair(all, &counts, &sum[i], i);
-    fprintf(all->text,
-            "%zu of %zu pairs are uneven beyond chance (exact sign test, two-sided, without ties; "
-            "5 %% level, Holm).\nThe test takes each trial as independent. If few listeners did "
-            "many trials, it says little\nabout other listeners; the intervals below do.\n",
-            uneven, pairs);
-    enum status status = report_strengths(all, &counts);
-    free(counts.pairs);
-    return status;
 }
 
 /* ---- all kinds ---- */

@@ -60,30 +60,6 @@ enum status collect_scores_init(const struct collect *all, bool without,
     return STATUS_OK;
 }
 
-/* A mean score over the listeners, or the mean difference of two scores. */
-struct estimate {
-    size_t score, other; /* `other` scores.count: no difference */
-    struct ratings_paired mean;
-    double quartiles[3]; /* the second is the median */
-};
-
-struct results {
-    struct collect_scores scores;
-    size_t count; /* the first scores.count ones are no differences */
-    struct estimate estimates[ESTIMATES_MOST];
-    double holm[ESTIMATES_MOST], ends[ESTIMATES_MOST][2];
-};
-
-/* An estimate for a listener; NaN: there is none. `sounds` as in collect_score. */
-static double value_of(const struct results *results, const struct estimate *own, size_t person,
-                       const double *sounds)
-{
-    return collect_score(&results->scores, person, own->score, sounds) -
-           collect_score(&results->scores, person, own->other, sounds);
-}
-
-/* ---- bootstrap ---- */
-
 static double quantile(const double *sorted, size_t count, double share)
 {
     double place = share * (double)(count - 1);
@@ -98,6 +74,36 @@ static int ascending(const void *a, const void *b)
     double one = *(const double *)a, other = *(const double *)b;
     return (one > other) - (one < other);
 }
+
+struct results {
+    struct collect_scores scores;
+    size_t count;
+    struct estimate {
+        size_t score, other;     /* a score less another. `other` scores.count: a score alone */
+    } estimates[ESTIMATES_MOST]; /* first all scores alone */
+};
+
+/* An estimate for a listener; NaN: there is none. `sounds` as in collect_score. */
+static double value_of(const struct results *results, size_t index, size_t person,
+                       const double *sounds)
+{
+    return collect_score(&results->scores, person, results->estimates[index].score, sounds) -
+           collect_score(&results->scores, person, results->estimates[index].other, sounds);
+}
+
+/* The values of an estimate, in ascending order. Returns their number. */
+static size_t values_of(const struct results *results, size_t index, double *values)
+{
+    size_t count = 0;
+    for (size_t p = 0; p < results->scores.people; p++) {
+        values[count] = value_of(results, index, p, NULL);
+        count += isnan(values[count]) ? 0 : 1;
+    }
+    qsort(values, count, sizeof *values, ascending);
+    return count;
+}
+
+/* ---- bootstrap ---- */
 
 /* Draws `count` of `count` things, with repetition: how often each was drawn. */
 static void draw(uint64_t *counter, double *times, size_t count)
@@ -152,8 +158,7 @@ static void means_of(const void *context, const double *people, const double *so
     for (size_t i = 0; i < results->count; i++) {
         double sum = 0, weight = 0;
         for (size_t p = 0; p < results->scores.people; p++) {
-            double value =
-                people[p] > 0 ? value_of(results, &results->estimates[i], p, sounds) : NAN;
+            double value = people[p] > 0 ? value_of(results, i, p, sounds) : NAN;
             sum += isnan(value) ? 0 : people[p] * value;
             weight += isnan(value) ? 0 : people[p];
         }
@@ -168,70 +173,31 @@ json_t *collect_ends_json(double low, double high)
     return json_pack("[o,o]", trial_log_number(low), trial_log_number(high));
 }
 
-/* Computes an estimate without draws. `values`: room for a value of each listener. */
-static void compute(const struct collect *all, const struct results *results, struct estimate *own,
-                    double *values)
-{
-    const struct collect_kind_row *kind = &collect_kinds[all->kind];
-    struct ratings_paired *mean = &own->mean;
-    size_t count = 0;
-    for (size_t p = 0; p < results->scores.people; p++) {
-        values[count] = value_of(results, own, p, NULL);
-        count += isnan(values[count]) ? 0 : 1;
-    }
-    *mean = ratings_paired(values, count);
-    if (own->other == results->scores.count && isfinite(mean->low)) { /* within the scale */
-        mean->low = fmax(mean->low, kind->lowest);
-        mean->high = fmin(mean->high, kind->highest);
-    }
-    if (count < 2)
-        mean->p_value = NAN;
-    qsort(values, count, sizeof *values, ascending);
-    for (size_t i = 0; i < 3; i++)
-        own->quartiles[i] = quantile(values, count, 0.25 * (double)(i + 1));
-}
-
-static enum status compute_all(const struct collect *all, struct results *results)
-{
-    const struct collect_scores *scores = &results->scores;
-    double p[ESTIMATES_MOST], *values = calloc(all->people, sizeof *values);
-    if (!values)
-        return fail_memory("ratings");
-    for (size_t a = 0; a < scores->count; a++)
-        results->estimates[results->count++] = (struct estimate){a, scores->count, .mean = {0}};
-    for (size_t a = 0; a < scores->count; a++)
-        for (size_t b = a + 1; b < scores->count; b++)
-            results->estimates[results->count++] = (struct estimate){a, b, .mean = {0}};
-    for (size_t i = 0; i < results->count; i++) {
-        compute(all, results, &results->estimates[i], values);
-        p[i] = results->estimates[i].mean.p_value;
-    }
-    ratings_holm(p + scores->count, results->count - scores->count, results->holm + scores->count);
-    free(values);
-    return collect_bootstrap(scores->people, scores->sounds, BOOTSTRAP_DRAWS, means_of, results,
-                             results->count, results->ends);
-}
-
 static void print_ends(FILE *text, const char *before, double low, double high)
 {
     if (!isnan(low))
         fprintf(text, "%s%.2f to %.2f", before, low, high);
 }
 
-/* Adds an estimate to the report. `other`: the choice that is subtracted, or NULL. */
-static void add_estimate(const struct collect *all, const struct results *results, size_t index,
-                         const char *name, const char *other, json_t *report)
+/* Adds an estimate to the report, from `count` values of listeners. */
+static void add_estimate(const struct collect *all, const char *name, const char *other,
+                         const double *values, size_t count, double holm, const double ends[2],
+                         json_t *report)
 {
-    const double *quartiles = results->estimates[index].quartiles, *ends = results->ends[index];
-    const double holm = results->holm[index];
-    const struct ratings_paired mean = results->estimates[index].mean;
-    json_t *row =
-        other ? json_pack("{s:[s,s], s:o, s:o, s:o}", "pair", name, other, "difference",
-                          trial_log_number(mean.mean), "p_value", trial_log_number(mean.p_value),
-                          "p_holm", trial_log_number(holm))
-              : json_pack("{s:s, s:o, s:o, s:o}", "name", name, "mean", trial_log_number(mean.mean),
-                          "median", trial_log_number(quartiles[1]), "quartiles",
-                          collect_ends_json(quartiles[0], quartiles[2]));
+    struct ratings_paired mean = ratings_paired(values, count);
+    double median = quantile(values, count, 0.5), low = quantile(values, count, 0.25),
+           high = quantile(values, count, 0.75);
+    if (!other && !isnan(mean.low)) { /* within the scale, as in the report of one test */
+        mean.low = fmax(mean.low, collect_kinds[all->kind].lowest);
+        mean.high = fmin(mean.high, collect_kinds[all->kind].highest);
+    }
+    json_t *row = other ? json_pack("{s:[s,s], s:o, s:o, s:o}", "pair", name, other, "difference",
+                                    trial_log_number(mean.mean), "p_value",
+                                    trial_log_number(count > 1 ? mean.p_value : NAN), "p_holm",
+                                    trial_log_number(holm))
+                        : json_pack("{s:s, s:o, s:o, s:o}", "name", name, "mean",
+                                    trial_log_number(mean.mean), "median", trial_log_number(median),
+                                    "quartiles", collect_ends_json(low, high));
     json_object_update_new(row, json_pack("{s:o, s:o}", "interval",
                                           collect_ends_json(mean.low, mean.high), "bootstrap",
                                           collect_ends_json(ends[0], ends[1])));
@@ -239,7 +205,7 @@ static void add_estimate(const struct collect *all, const struct results *result
     fputs(printable(name), all->text);
     if (other)
         fprintf(all->text, " - %s", printable(other));
-    if (isnan(mean.mean)) { /* everybody stopped before */
+    if (count == 0) { /* everybody stopped before */
         fputs(": no ratings\n", all->text);
         return;
     }
@@ -247,36 +213,61 @@ static void add_estimate(const struct collect *all, const struct results *result
     print_ends(all->text, "; t ", mean.low, mean.high);
     print_ends(all->text, "; bootstrap ", ends[0], ends[1]);
     if (!other)
-        fprintf(all->text, "; median %.2f, quartiles %.2f to %.2f", quartiles[1], quartiles[0],
-                quartiles[2]);
-    else if (!isnan(mean.p_value))
+        fprintf(all->text, "; median %.2f, quartiles %.2f to %.2f", median, low, high);
+    else if (!isnan(holm))
         fprintf(all->text, "; p = %.4g, by Holm %.4g", mean.p_value, holm);
     fputc('\n', all->text);
+}
+
+/* Lists the estimates. Computes the p-values by Holm of the differences. */
+static void list_estimates(struct results *results, double *values, double *holm)
+{
+    const size_t scores = results->scores.count;
+    double p[ESTIMATES_MOST];
+    for (size_t a = 0; a < scores; a++)
+        results->estimates[results->count++] = (struct estimate){a, scores};
+    for (size_t a = 0; a < scores; a++)
+        for (size_t b = a + 1; b < scores; b++) {
+            results->estimates[results->count] = (struct estimate){a, b};
+            size_t count = values_of(results, results->count, values);
+            p[results->count++] = count > 1 ? ratings_paired(values, count).p_value : NAN;
+        }
+    ratings_holm(p + scores, results->count - scores, holm + scores);
 }
 
 /* Adds "choices" and "pairs" of all listeners, or of those who are not flagged. */
 static enum status add_results(const struct collect *all, bool without, json_t *report)
 {
     struct results results = {.count = 0};
+    const struct collect_scores *scores = &results.scores;
+    double ends[ESTIMATES_MOST][2], holm[ESTIMATES_MOST];
+    double *values = calloc(all->people, sizeof *values);
     size_t tested = 0, differ = 0;
-    TRY(collect_scores_init(all, without, &results.scores));
-    enum status status = compute_all(all, &results);
+    enum status status = collect_scores_init(all, without, &results.scores);
+    if (status == STATUS_OK && values) {
+        list_estimates(&results, values, holm);
+        status = collect_bootstrap(scores->people, scores->sounds, BOOTSTRAP_DRAWS, means_of,
+                                   &results, results.count, ends);
+    }
     json_object_update_new(report, json_pack("{s:[], s:[]}", "choices", "pairs"));
     for (size_t i = 0; status == STATUS_OK && i < results.count; i++) {
         const struct estimate *own = &results.estimates[i];
-        bool is_pair = own->other < results.scores.count;
-        add_estimate(all, &results, i, collect_name(all, results.scores.choices[own->score]),
-                     is_pair ? collect_name(all, results.scores.choices[own->other]) : NULL,
-                     report);
-        tested += is_pair && !isnan(results.holm[i]);
-        differ += is_pair && results.holm[i] <= 0.05;
+        bool is_pair = own->other < scores->count;
+        add_estimate(all, collect_name(all, scores->choices[own->score]),
+                     is_pair ? collect_name(all, scores->choices[own->other]) : NULL, values,
+                     values_of(&results, i, values), holm[i], ends[i], report);
+        tested += is_pair && !isnan(holm[i]);
+        differ += is_pair && holm[i] <= 0.05;
     }
     if (tested > 0)
         fprintf(all->text,
                 "%zu of %zu pairs differ beyond chance (5 %% level, Holm). For the others a "
                 "difference was\nnot shown; that does not prove that there is none.\n",
                 differ, tested);
-    free(results.scores.table);
+    free(scores->table);
+    if (status == STATUS_OK && !values)
+        status = fail_memory("ratings");
+    free(values);
     return status;
 }
 

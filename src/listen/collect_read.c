@@ -19,24 +19,26 @@ static bool is_same(const json_t *a, const json_t *b, const char *name)
 
 /* ---- rows ---- */
 
-/* A row without ratings, the trial `number` of a file. */
-static struct collect_trial new_trial(const struct collect *all, const struct collect_file *file,
-                                      size_t person, size_t number)
+/* The next row, without ratings: the trial `number` of a file. It counts when it is kept. */
+static struct collect_trial *next_trial(const struct collect *all, const struct collect_file *file,
+                                        size_t person, size_t number)
 {
-    struct collect_trial trial = {.file = (size_t)(file - all->files),
-                                  .person = person,
-                                  .number = number,
-                                  .remark = "",
-                                  .preferred = COLLECT_NONE};
+    struct collect_trial *trial = &all->trials[all->trial_count];
+    *trial = (struct collect_trial){.file = (size_t)(file - all->files),
+                                    .person = person,
+                                    .number = number,
+                                    .remark = "",
+                                    .preferred = COLLECT_NONE};
     for (size_t i = 0; i < COLLECT_CHOICES_MOST; i++)
-        trial.ratings[i] = NAN;
+        trial->ratings[i] = NAN;
     return trial;
 }
 
-static void keep_trial(struct collect *all, const struct collect_trial *trial)
+static void keep_trial(struct collect *all)
 {
-    all->trials[all->trial_count++] = *trial;
+    const struct collect_trial *trial = &all->trials[all->trial_count++];
     all->persons[trial->person].trials++;
+    all->persons[trial->person].hits += trial->first == trial->second;
 }
 
 /* Files of a listener count together. A file without a listener counts under its path. */
@@ -151,19 +153,19 @@ static enum status take_log(struct collect *all, const struct collect_file *log,
     const size_t width = all->kind == COLLECT_ABX          ? 1
                          : all->kind == COLLECT_PREFERENCE ? 3
                                                            : all->choices + 1;
-    struct collect_trial trial = new_trial(all, log, person, 1);
+    struct collect_trial *trial = next_trial(all, log, person, 1);
     size_t index;
     const json_t *event;
     all->early += test->answered < test->planned;
     json_array_foreach(json_object_get(log->root, "events"), index, event)
     {
-        if (trial.number > test->answered)
+        if (trial->number > test->answered)
             break;
-        take_judgement(all, event, test->key.draws + (trial.number - 1) * width, &trial);
+        take_judgement(all, event, test->key.draws + (trial->number - 1) * width, trial);
         if (strcmp(collect_text(event, "event"), "confirm") == 0) {
-            trial.seconds = test->seconds[trial.number - 1];
-            keep_trial(all, &trial);
-            trial = new_trial(all, log, person, trial.number + 1);
+            trial->seconds = test->seconds[trial->number - 1];
+            keep_trial(all);
+            trial = next_trial(all, log, person, trial->number + 1);
         }
     }
     return STATUS_OK;
@@ -320,10 +322,10 @@ static enum status take_trials(struct collect *all, const struct collect_file *f
     size_t index, number = 1;
     json_array_foreach((json_t *)list, index, said)
     {
-        struct collect_trial trial = new_trial(all, file, person, number);
+        struct collect_trial *trial = next_trial(all, file, person, number);
         const json_t *own =
             json_object_get(json_object_get(key, "trials"), collect_text(said, "trial"));
-        const char *fault = take_answer(all, said, own, &trial);
+        const char *fault = take_answer(all, said, own, trial);
         for (size_t i = 0; i < index && !fault; i++)
             fault = is_same(json_array_get(list, i), said, "trial") ? "it is there twice" : NULL;
         if (fault)
@@ -331,7 +333,7 @@ static enum status take_trials(struct collect *all, const struct collect_file *f
                         index + 1, file->path, fault);
         if (json_is_true(json_object_get(own, "training")))
             continue;
-        keep_trial(all, &trial);
+        keep_trial(all);
         number++;
     }
     return STATUS_OK;

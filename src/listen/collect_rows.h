@@ -47,10 +47,10 @@ struct collect_trial {
 };
 
 struct collect_person {
-    const char *who; /* the listener, or the path of the file */
-    json_t *row;     /* the listener in the report, which owns it */
-    size_t trials;
-    bool flagged; /* the results are also reported without this listener */
+    const char *who;     /* the listener, or the path of the file */
+    json_t *row;         /* the listener in the report, which owns it */
+    size_t trials, hits; /* hits: abx only */
+    bool flagged;        /* the results are also reported without this listener */
 };
 
 struct collect {
