@@ -159,17 +159,14 @@ END_TEST
 START_TEST(statistics_are_those_of_scipy)
 {
     /* scipy.stats.ttest_1samp([1.2, -.3, .8, 2.1], 0), and its confidence_interval(.95) */
+    static const double right[] = {
+        0.95, -0.6332470465118343, 2.533247046511834, 0.15219009961468027, 0.06, 0.04, 0.06, 0.9};
     struct ratings_paired paired = ratings_paired((const double[]){1.2, -.3, .8, 2.1}, 4);
-    ck_assert_double_eq_tol(paired.mean, 0.95, close_to);
-    ck_assert_double_eq_tol(paired.p_value, 0.15219009961468027, close_to);
-    ck_assert_double_eq_tol(paired.low, -0.6332470465118343, close_to);
-    ck_assert_double_eq_tol(paired.high, 2.533247046511834, close_to);
+    double found[8] = {paired.mean, paired.low, paired.high, paired.p_value};
+    ratings_holm((const double[]){0.03, 0.01, 0.02, 0.9}, 4, found + 4);
+    for (size_t i = 0; i < 8; i++)
+        ck_assert_double_eq_tol(found[i], right[i], close_to);
     ck_assert(isnan(ratings_paired((const double[]){1, 1}, 2).p_value));
-    static const double right[4] = {0.06, 0.04, 0.06, 0.9};
-    double holm[4];
-    ratings_holm((const double[]){0.03, 0.01, 0.02, 0.9}, 4, holm);
-    for (size_t i = 0; i < 4; i++)
-        ck_assert_double_eq_tol(holm[i], right[i], close_to);
 }
 END_TEST
 
@@ -562,38 +559,27 @@ START_TEST(answers_that_do_not_fit_are_refused)
 }
 END_TEST
 
-static void change_a_byte(const char *from, const char *to)
-{
-    char text[16384];
-    FILE *file = fopen(command_path(from), "r");
-    size_t size = fread(text, 1, sizeof text, file);
-    fclose(file);
-    text[random_below((unsigned)size)] ^= (char)(1 + random_below(127));
-    file = fopen(command_path(to), "w");
-    fwrite(text, 1, size, file);
-    fclose(file);
-}
-
 /* A changed key gives no other report. Changed answers give one line, or a report. */
 START_TEST(damage_is_refused_or_harmless)
 {
     rate_mushra(2, 3);
     answer((struct page){"mushra", CHOICES, 3, 3}, 2, 3);
     const char *report = command_done("\"$HALO\" listen --collect test.key ?-0").out;
+    command_done("python3 -c 'import random; random.seed(1)\nfor i in range(150):\n"
+                 " b = bytearray(open(\"test.key\" if i < 75 else \"0-0\", \"rb\").read())\n"
+                 " b[random.randrange(len(b))] ^= random.randrange(1, 128)\n"
+                 " open(\"bad%%d\" %% i, \"wb\").write(b)'");
     size_t refusals = 0;
     for (size_t i = 0; i < 150; i++) {
-        bool is_key = i < 75;
-        change_a_byte(is_key ? "test.key" : "0-0", "bad");
         struct command_result result =
-            command_run("\"$HALO\" listen --collect %s 1-0 bad", is_key ? "0-0" : "test.key");
+            command_run("\"$HALO\" listen --collect %s 1-0 bad%zu", i < 75 ? "0-0" : "test.key", i);
         refusals += result.code == 1;
+        ck_assert_int_le(result.code, 1);
         if (result.code == 1) {
             ck_assert_uint_eq(command_lines(result.err), 1);
             ck_assert_str_eq(result.out, "");
-        } else if (is_key) {
+        } else if (i < 75) {
             ck_assert_str_eq(result.out, report);
-        } else {
-            ck_assert_int_eq(result.code, 0);
         }
     }
     ck_assert_uint_gt(refusals, 90);
