@@ -29,11 +29,8 @@ static void report_group(const struct collect *all, size_t hits, size_t heard)
 
 static enum status report_abx(const struct collect *all)
 {
-    double *p = calloc(2 * all->people, sizeof *p), *holm;
+    double *p = all->room, *holm = p + all->people;
     size_t sum = 0, heard = 0;
-    if (!p)
-        return fail_memory("a report");
-    holm = p + all->people;
     for (size_t i = 0; i < all->people; i++)
         p[i] = binomial_p_value(all->persons[i].hits, all->persons[i].trials);
     ratings_holm(p, all->people, holm);
@@ -47,7 +44,6 @@ static enum status report_abx(const struct collect *all)
         sum += person->hits;
         heard += holm[i] <= 0.05;
     }
-    free(p);
     report_group(all, sum, heard);
     return STATUS_OK;
 }

@@ -179,14 +179,13 @@ static void print_ends(FILE *text, const char *before, double low, double high)
         fprintf(text, "%s%.2f to %.2f", before, low, high);
 }
 
-/* Adds an estimate to the report, from `count` values of listeners. */
+/* Adds an estimate to the report, from the first values in all->room. */
 static void add_estimate(const struct collect *all, const char *name, const char *other,
-                         const double *values, size_t count, double holm, const double ends[2],
-                         json_t *report)
+                         size_t count, double holm, const double ends[2], json_t *report)
 {
-    struct ratings_paired mean = ratings_paired(values, count);
-    double median = quantile(values, count, 0.5), low = quantile(values, count, 0.25),
-           high = quantile(values, count, 0.75);
+    struct ratings_paired mean = ratings_paired(all->room, count);
+    double median = quantile(all->room, count, 0.5), low = quantile(all->room, count, 0.25),
+           high = quantile(all->room, count, 0.75);
     if (!other && !isnan(mean.low)) { /* within the scale, as in the report of one test */
         mean.low = fmax(mean.low, collect_kinds[all->kind].lowest);
         mean.high = fmin(mean.high, collect_kinds[all->kind].highest);
@@ -241,21 +240,18 @@ static enum status add_results(const struct collect *all, bool without, json_t *
     struct results results = {.count = 0};
     const struct collect_scores *scores = &results.scores;
     double ends[ESTIMATES_MOST][2], holm[ESTIMATES_MOST];
-    double *values = calloc(all->people, sizeof *values);
     size_t tested = 0, differ = 0;
-    enum status status = collect_scores_init(all, without, &results.scores);
-    if (status == STATUS_OK && values) {
-        list_estimates(&results, values, holm);
-        status = collect_bootstrap(scores->people, scores->sounds, BOOTSTRAP_DRAWS, means_of,
-                                   &results, results.count, ends);
-    }
+    TRY(collect_scores_init(all, without, &results.scores));
+    list_estimates(&results, all->room, holm);
+    enum status status = collect_bootstrap(scores->people, scores->sounds, BOOTSTRAP_DRAWS,
+                                           means_of, &results, results.count, ends);
     json_object_update_new(report, json_pack("{s:[], s:[]}", "choices", "pairs"));
     for (size_t i = 0; status == STATUS_OK && i < results.count; i++) {
         const struct estimate *own = &results.estimates[i];
         bool is_pair = own->other < scores->count;
         add_estimate(all, collect_name(all, scores->choices[own->score]),
-                     is_pair ? collect_name(all, scores->choices[own->other]) : NULL, values,
-                     values_of(&results, i, values), holm[i], ends[i], report);
+                     is_pair ? collect_name(all, scores->choices[own->other]) : NULL,
+                     values_of(&results, i, all->room), holm[i], ends[i], report);
         tested += is_pair && !isnan(holm[i]);
         differ += is_pair && holm[i] <= 0.05;
     }
@@ -265,9 +261,6 @@ static enum status add_results(const struct collect *all, bool without, json_t *
                 "difference was\nnot shown; that does not prove that there is none.\n",
                 differ, tested);
     free(scores->table);
-    if (status == STATUS_OK && !values)
-        status = fail_memory("ratings");
-    free(values);
     return status;
 }
 
@@ -295,10 +288,10 @@ static void flag_mushra(const struct collect *all, struct collect_person *person
 }
 
 /* Flags a listener as ITU-R BS.1116-3 says: a one-sided t-test does not show that the mean
- * difference grade is below 0. Equal grades have no such test; then a sign test takes its place.
- * `grades`: room for one of each trial. */
-static void flag_bs1116(const struct collect *all, struct collect_person *person, double *grades)
+ * difference grade is below 0. Equal grades have no such test; then a sign test takes its place. */
+static void flag_bs1116(const struct collect *all, struct collect_person *person)
 {
+    double *grades = all->room;
     size_t count = 0;
     for (const struct collect_trial *t = all->trials; t < all->trials + all->trial_count; t++)
         for (size_t c = 0; &all->persons[t->person] == person && c < all->choices; c++)
@@ -317,23 +310,6 @@ static void flag_bs1116(const struct collect *all, struct collect_person *person
                 printable(person->who), mean.mean, p);
 }
 
-static enum status flag_all(const struct collect *all, size_t *flagged)
-{
-    double *grades = calloc(all->trial_count, sizeof *grades);
-    for (size_t i = 0; grades && i < all->people; i++) {
-        struct collect_person *person = &all->persons[i];
-        if (all->kind == COLLECT_MUSHRA)
-            flag_mushra(all, person);
-        else
-            flag_bs1116(all, person, grades);
-        json_object_set_new(person->row, "flagged", json_boolean(person->flagged));
-        *flagged += person->flagged;
-    }
-    bool done = grades;
-    free(grades);
-    return done ? STATUS_OK : fail_memory("ratings");
-}
-
 enum status collect_ratings_report(struct collect *all)
 {
     const char *drawn =
@@ -347,8 +323,12 @@ enum status collect_ratings_report(struct collect *all)
     if (all->kind == COLLECT_BS1116)
         fputs("A choice whose whole interval is below 0 sounded worse than the reference.\n",
               all->text);
-    if (all->kind != COLLECT_RANKING)
-        TRY(flag_all(all, &flagged));
+    for (size_t i = 0; all->kind != COLLECT_RANKING && i < all->people; i++) {
+        struct collect_person *person = &all->persons[i];
+        (all->kind == COLLECT_MUSHRA ? flag_mushra : flag_bs1116)(all, person);
+        json_object_set_new(person->row, "flagged", json_boolean(person->flagged));
+        flagged += person->flagged;
+    }
     if (flagged > 0 && flagged < all->people) {
         json_t *rest = json_object();
         json_object_set_new(all->report, "without_flagged", rest);

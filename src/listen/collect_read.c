@@ -59,13 +59,10 @@ static size_t find_person(struct collect *all, const struct collect_file *file)
 
 /* ---- logs ---- */
 
-/* The name of a choice, without folders. */
-static const char *base_name(const json_t *choice)
+/* `choice`: one of a log, a text or an object. */
+static const char *name_of(const json_t *choice)
 {
-    const char *name =
-        json_is_string(choice) ? json_string_value(choice) : collect_text(choice, "name");
-    const char *slash = strrchr(name, '/');
-    return slash ? slash + 1 : name;
+    return json_is_string(choice) ? json_string_value(choice) : collect_text(choice, "name");
 }
 
 /* What the logs of a test have in common. Folders and gains may differ: they depend on the machine
@@ -78,8 +75,9 @@ static json_t *setup_of(const json_t *root)
     size_t index;
     json_array_foreach(json_object_get(root, "choices"), index, one)
     {
-        json_array_append_new(choices,
-                              json_pack("[s,s]", base_name(one), collect_text(one, "taps_sha256")));
+        const char *name = name_of(one), *slash = strrchr(name, '/');
+        json_array_append_new(choices, json_pack("[s,s]", slash ? slash + 1 : name,
+                                                 collect_text(one, "taps_sha256")));
     }
     json_object_foreach(json_object_get(settings, "files_sha256"), path, one)
     {
@@ -115,12 +113,8 @@ static void describe_logs(struct collect *all)
     const json_t *choices = json_object_get(all->model->root, "choices");
     const json_t *masks = json_object_get(all->model->root, "masks"); /* not in logs of abx */
     all->choices = masks ? (size_t)json_integer_value(masks) : 2;
-    for (size_t i = 0; i < all->choices; i++) {
-        const json_t *choice = json_array_get(choices, i);
-        json_t *name = json_is_object(choice) ? json_object_get(choice, "name") : (json_t *)choice;
-        json_array_append_new(all->names, json_is_string(name) ? json_incref(name)
-                                                               : json_sprintf("choice %zu", i + 1));
-    }
+    for (size_t i = 0; i < all->choices; i++)
+        json_array_append_new(all->names, json_string(name_of(json_array_get(choices, i))));
 }
 
 /* Takes a judgement. `draws`: those of the log's trial. */
@@ -362,17 +356,6 @@ static enum status take_answers(struct collect *all, const struct collect_file *
 
 /* ---- all files ---- */
 
-static const char *kind_of(const struct collect_file *file)
-{
-    return collect_text(file->root, file->is_answers ? "kind" : "test");
-}
-
-/* A text that identifies the test that a listener took. */
-static const char *mark_of(const struct collect_file *file)
-{
-    return file->is_answers ? collect_text(file->root, "id") : trial_log_head(file->replay.log);
-}
-
 static enum status load(struct collect_file *file)
 {
     bool cut = false;
@@ -382,27 +365,30 @@ static enum status load(struct collect_file *file)
     file->is_key = strcmp(what, "key") == 0;
     if (file->is_key || file->is_answers) {
         const json_t *key = file->is_key ? file->root : json_object_get(file->root, "key");
+        file->kind = collect_text(file->root, "kind");
+        file->mark = collect_text(file->root, "id");
         if (cut)
             return fail(CAUSE_DAMAGED, "the end of %s is missing; get the file again", file->path);
         return key ? check_key(key, file->path) : STATUS_OK;
     }
     json_decref(file->root);
     file->root = NULL;
-    enum status status = trial_replay_init(&file->replay, file->path, false);
+    TRY(trial_replay_init(&file->replay, file->path, false));
     file->root = file->replay.root;
-    return status;
+    file->kind = collect_text(file->root, "test");
+    file->mark = trial_log_head(file->replay.log);
+    return STATUS_OK;
 }
 
 /* Takes a file if it is of the kind of the first one, and not there twice. */
 static enum status take(struct collect *all, const struct collect_file *file)
 {
     size_t before = all->trial_count;
-    if (file->is_answers != all->model->is_answers ||
-        strcmp(kind_of(file), kind_of(all->model)) != 0)
+    if (file->is_answers != all->model->is_answers || strcmp(file->kind, all->model->kind) != 0)
         return fail(CAUSE_OTHER, "%s is of another kind of test than %s; collect them apart",
                     file->path, all->model->path);
     for (const struct collect_file *other = all->files; other < file; other++)
-        if (!other->is_key && strcmp(mark_of(other), mark_of(file)) == 0)
+        if (!other->is_key && strcmp(other->mark, file->mark) == 0)
             return fail(CAUSE_OTHER, "%s is the same %s as %s; leave one out", file->path,
                         file->is_answers ? "test" : "log", other->path);
     if (!file->is_answers)
@@ -416,7 +402,7 @@ static enum status take(struct collect *all, const struct collect_file *file)
                : fail(CAUSE_OTHER, "%s has no answers; leave it out", file->path);
 }
 
-/* Loads the files and makes room for their trials. */
+/* Loads the files and makes room for their trials; a log has more events than trials. */
 static enum status load_all(struct collect *all, const char *const *paths)
 {
     size_t trials = 0;
@@ -426,12 +412,12 @@ static enum status load_all(struct collect *all, const char *const *paths)
         file->path = paths[i];
         TRY(load(file));
         all->model = all->model || file->is_key ? all->model : file;
-        trials += file->is_answers ? json_array_size(json_object_get(file->root, "trials"))
-                  : file->is_key   ? 0
-                                   : file->replay.trial->planned;
+        trials +=
+            json_array_size(json_object_get(file->root, file->is_answers ? "trials" : "events"));
     }
     all->trials = calloc(trials + 1, sizeof *all->trials);
-    return all->trials ? STATUS_OK : fail_memory("collecting trials");
+    all->room = calloc(trials + 2 * all->file_count, sizeof *all->room);
+    return all->trials && all->room ? STATUS_OK : fail_memory("collecting trials");
 }
 
 enum status collect_read(const char *const *paths, size_t count, struct collect *all)
@@ -447,7 +433,7 @@ enum status collect_read(const char *const *paths, size_t count, struct collect 
     if (!all->model)
         return fail(CAUSE_OTHER, "%s is a key; also name answers of its test", paths[0]);
     while (all->kind < COLLECT_KINDS &&
-           strcmp(collect_kinds[all->kind].name, kind_of(all->model)) != 0)
+           strcmp(collect_kinds[all->kind].name, all->model->kind) != 0)
         all->kind++;
     if (all->kind == COLLECT_KINDS || (all->model->is_answers && all->kind == COLLECT_RANKING))
         return fail(CAUSE_UNSUPPORTED, "%s is of a kind of test that halo cannot report",
@@ -469,6 +455,7 @@ void collect_free(struct collect *all)
     free(all->files);
     free(all->persons);
     free(all->trials);
+    free(all->room);
     json_decref(all->names);
     json_decref(all->report);
 }

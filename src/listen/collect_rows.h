@@ -31,6 +31,7 @@ extern const struct collect_kind_row collect_kinds[COLLECT_KINDS];
 struct collect_file {
     const char *path;
     json_t *root;
+    const char *kind, *mark;    /* kind of test; a text that identifies the listener's test */
     struct trial_replay replay; /* logs only; owns `root` */
     bool is_answers, is_key;    /* neither: a log */
 };
@@ -68,6 +69,7 @@ struct collect {
     size_t people;
     struct collect_person *persons;
     size_t tests, early; /* numbers of tests, and of those that were stopped early */
+    double *room;        /* for a number of each trial, or two of each listener */
     json_t *report;      /* made with `text`, its form for people */
     FILE *text;
 };

@@ -191,6 +191,9 @@ MUST_CHECK enum status trial_init(struct trial *trial, const struct trial_kind *
 /* Draws a number from 0 to bound-1 for a place of a trial. */
 size_t trial_draw(const struct trial *trial, size_t number, size_t place, size_t bound);
 
+/* Draws an order of the numbers from 0 to count-1 for a trial: a Fisher-Yates shuffle. */
+void trial_shuffle(const struct trial *trial, size_t number, size_t *order, size_t count);
+
 /* ---- trial.c: ABX ---- */
 
 /* ABX: can two choices be distinguished?
