@@ -117,25 +117,26 @@ static void describe_logs(struct collect *all)
         json_array_append_new(all->names, json_string(name_of(json_array_get(choices, i))));
 }
 
-/* Takes a judgement. `draws`: those of the log's trial. */
+/* Takes a judgement. `draws`: those of the log. */
 static void take_judgement(const struct collect *all, const json_t *event, const char *draws,
                            struct collect_trial *trial)
 {
     const char *name = collect_text(event, "event"), *prefer = collect_text(event, "prefer");
+    const size_t before = trial->number - 1;
     if (all->kind == COLLECT_ABX) {
-        trial->first = draws[0] == 'B';
+        trial->first = draws[before] == 'B';
         if (strcmp(name, "answer") == 0)
             trial->second = collect_text(event, "answer")[0] == 'B';
     } else if (all->kind == COLLECT_PREFERENCE) {
-        trial->first = (size_t)(draws[0] - '1');
-        trial->second = (size_t)(draws[1] - '1');
+        trial->first = (size_t)(draws[before * 3] - '1');
+        trial->second = (size_t)(draws[before * 3 + 1] - '1');
         if (strcmp(name, "prefer") == 0)
             trial->preferred = *prefer == 'A'   ? trial->first
                                : *prefer == 'B' ? trial->second
                                                 : COLLECT_NONE;
     } else if (strcmp(name, "rate") == 0) {
-        trial->ratings[draws[collect_text(event, "sound")[0] - 'A'] - '1'] =
-            json_number_value(json_object_get(event, "rating"));
+        draws += before * (all->choices + 1) + (size_t)(collect_text(event, "sound")[0] - 'A');
+        trial->ratings[*draws - '1'] = json_number_value(json_object_get(event, "rating"));
     }
 }
 
@@ -144,18 +145,18 @@ static void take_judgement(const struct collect *all, const json_t *event, const
 static enum status take_log(struct collect *all, const struct collect_file *log, size_t person)
 {
     const struct trial *test = log->replay.trial;
-    const size_t width = all->kind == COLLECT_ABX          ? 1
-                         : all->kind == COLLECT_PREFERENCE ? 3
-                                                           : all->choices + 1;
-    struct collect_trial *trial = next_trial(all, log, person, 1);
     size_t index;
     const json_t *event;
+    TRY(check_log(all, log));
+    if (log == all->model)
+        describe_logs(all);
+    struct collect_trial *trial = next_trial(all, log, person, 1);
     all->early += test->answered < test->planned;
     json_array_foreach(json_object_get(log->root, "events"), index, event)
     {
         if (trial->number > test->answered)
             break;
-        take_judgement(all, event, test->key.draws + (trial->number - 1) * width, trial);
+        take_judgement(all, event, test->key.draws, trial);
         if (strcmp(collect_text(event, "event"), "confirm") == 0) {
             trial->seconds = test->seconds[trial->number - 1];
             keep_trial(all);
@@ -391,10 +392,6 @@ static enum status take(struct collect *all, const struct collect_file *file)
         if (!other->is_key && strcmp(other->mark, file->mark) == 0)
             return fail(CAUSE_OTHER, "%s is the same %s as %s; leave one out", file->path,
                         file->is_answers ? "test" : "log", other->path);
-    if (!file->is_answers)
-        TRY(check_log(all, file));
-    if (file == all->model && !file->is_answers)
-        describe_logs(all);
     all->tests++;
     TRY((file->is_answers ? take_answers : take_log)(all, file, find_person(all, file)));
     return all->trial_count > before

@@ -22,7 +22,7 @@ static const json_t *part(const json_t *at, const char *path)
 
 struct number {
     const char *path;
-    double right; /* NAN: null is right */
+    double right; /* 1: true; NAN: null */
 };
 
 /* The last number has no path. Releases the report. */
@@ -30,11 +30,10 @@ static void expect_all(json_t *report, const struct number *numbers)
 {
     for (; numbers->path; numbers++) {
         const json_t *found = part(report, numbers->path);
-        bool is_right = isnan(numbers->right)
-                            ? json_is_null(found)
-                            : fabs(json_number_value(found) - numbers->right) < close_to;
-        ck_assert_msg(found && is_right, "%s: %.17g, not %.17g", numbers->path,
-                      json_number_value(found), numbers->right);
+        double value = json_is_true(found) ? 1 : json_number_value(found);
+        ck_assert_msg(found && (json_is_null(found) ? isnan(numbers->right)
+                                                    : fabs(value - numbers->right) < close_to),
+                      "%s: %.17g, not %.17g", numbers->path, value, numbers->right);
     }
     json_decref(report);
 }
@@ -172,6 +171,8 @@ END_TEST
 
 START_TEST(logs_that_do_not_fit_are_refused)
 {
+    /* The folder of a sound may differ between machines. Logs of a listener count together. */
+    take("more.json", "Eve", "abx", "11111100", "elsewhere/plate");
     take("a.json", "Eve", "abx", "11111111", "plate");
     take("part.json", "Bob", "abx", "110", "plate");
     take("other.json", "Bob", "abx", "11111111", "spring");
@@ -184,23 +185,14 @@ START_TEST(logs_that_do_not_fit_are_refused)
                                             {"the same log", "copy"}};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         command_refused(1, faults[i][0], "\"$HALO\" listen --collect a.json %s.json", faults[i][1]);
+    command_expect(command_done("\"$HALO\" listen --collect a.json more.json").out,
+                   "Eve: 14 of 16 right; ");
     static const char *const usage[][2] = {{"which logs", "--collect"},
                                            {"either --collect", "--collect --verify a.json"},
                                            {"--csv needs", "--verify a.json --csv t.csv"},
                                            {"--plot needs", "--verify a.json --plot p.svg"}};
     for (size_t i = 0; i < sizeof usage / sizeof *usage; i++)
         command_refused(2, usage[i][0], "\"$HALO\" listen %s", usage[i][1]);
-    command_clean();
-}
-END_TEST
-
-/* The folder of a sound may differ between machines. Two logs of a listener count together. */
-START_TEST(logs_of_a_listener_are_pooled)
-{
-    take("a.json", "Eve", "abx", "11111111", "plate");
-    take("b.json", "Eve", "abx", "11111100", "elsewhere/plate");
-    command_expect(command_done("\"$HALO\" listen --collect a.json b.json").out,
-                   "Eve: 14 of 16 right; ");
     command_clean();
 }
 END_TEST
@@ -358,8 +350,8 @@ static void expect_bootstrap(const json_t *choices, size_t people, size_t sounds
     free(means);
 }
 
-/* Ratings of four listeners; the last one does not find the hidden reference. */
-static void rate_mushra(size_t people, size_t trials)
+/* Writes ratings of up to four listeners; the last one does not find the hidden reference. */
+static void answer_mushra(size_t people, size_t trials, size_t answered)
 {
     state = 1;
     for (size_t p = 0; p < people; p++)
@@ -368,20 +360,12 @@ static void rate_mushra(size_t people, size_t trials)
             for (size_t c = 1; c < CHOICES; c++)
                 judged[p][t][c] = random_below(c == 3 ? 50 : 101);
         }
-}
-
-static void expect_flags(const json_t *report, const bool *flagged, size_t people)
-{
-    for (size_t p = 0; p < people; p++)
-        ck_assert_int_eq(
-            json_is_true(part(json_array_get(part(report, "listeners"), p), "flagged")),
-            flagged[p]);
+    answer((struct page){"mushra", CHOICES, trials, trials}, people, answered);
 }
 
 START_TEST(mushra_has_means_intervals_and_flags)
 {
-    rate_mushra(PEOPLE, 3);
-    answer((struct page){"mushra", CHOICES, 3, 3}, PEOPLE, 3);
+    answer_mushra(PEOPLE, 3, 3);
     json_t *report = collected("test.key ?-0 --csv t.csv --plot p.png");
     double means[CHOICES] = {0}, sum = 0;
     for (size_t i = 0; i < PEOPLE * (size_t)3 * CHOICES; i++) {
@@ -390,7 +374,6 @@ START_TEST(mushra_has_means_intervals_and_flags)
     }
     expect_bootstrap(part(report, "choices"), PEOPLE, 3, false);
     expect_bootstrap(part(report, "without_flagged/choices"), 3, 3, false);
-    expect_flags(report, (const bool[]){false, false, false, true}, PEOPLE);
     ck_assert_str_eq(json_string_value(part(report, "listeners/3/before/age")), "34");
     /* a: means of the listeners: numpy.quantile(a, [.5, .25]) and scipy.stats:
      * t.interval(.95, 3, mean(a), sem(a)), ttest_rel, and its p-values by Holm */
@@ -402,7 +385,9 @@ START_TEST(mushra_has_means_intervals_and_flags)
            {"pairs/0/p_holm", 0.14546296480113685}, {"pairs/0/interval/0", 3.872207957013586},
            {"pairs/0/interval/1", 69.62779204298643}, {"pairs/2/p_value", 0.006386236498535981},
            {"pairs/2/p_holm", 0.038317418991215886}, {"listeners/2/reference_below_90", 0},
-           {"listeners/3/reference_below_90", 3}, {"listeners/3/trials", 3});
+           {"listeners/3/reference_below_90", 3}, {"listeners/3/trials", 3},
+           {"listeners/0/flagged", 0}, {"listeners/1/flagged", 0}, {"listeners/2/flagged", 0},
+           {"listeners/3/flagged", 1});
     command_done("head -c 8 p.png | od -An -tx1 | grep -q '89 50 4e 47 0d 0a 1a 0a'");
     char expected[64];
     snprintf(expected, sizeof expected, "48 %.1f so \"so\" sound 2", sum);
@@ -420,8 +405,7 @@ END_TEST
 
 START_TEST(five_sounds_are_drawn_as_well)
 {
-    rate_mushra(3, 5);
-    answer((struct page){"mushra", CHOICES, 5, 5}, 3, 5);
+    answer_mushra(3, 5, 5);
     json_t *report = collected("test.key ?-0");
     expect_bootstrap(part(report, "choices"), 3, 5, true);
     json_decref(report);
@@ -439,10 +423,9 @@ START_TEST(flags_begin_above_15_percent)
             judged[p][t][3] = t < (p == 2 ? 4 : 3) ? 90.1 : 90;
         }
     answer((struct page){"mushra", CHOICES, TRIALS, TRIALS}, PEOPLE, TRIALS);
-    json_t *report = collected("test.key ?-0");
-    expect_flags(report, (const bool[]){false, true, true, false}, PEOPLE);
-    EXPECT(report, {"choices/1/mean", 50}, {"choices/1/interval/0", NAN},
-           {"choices/1/bootstrap/0", NAN});
+    EXPECT(collected("test.key ?-0"), {"listeners/0/flagged", 0}, {"listeners/1/flagged", 1},
+           {"listeners/2/flagged", 1}, {"listeners/3/flagged", 0}, {"choices/1/mean", 50},
+           {"choices/1/interval/0", NAN}, {"choices/1/bootstrap/0", NAN});
     command_clean();
 }
 END_TEST
@@ -459,11 +442,12 @@ START_TEST(bs1116_reports_difference_grades)
         }
     answer((struct page){"bs1116", 3, 3, 6}, 3, 6);
     json_t *report = collected("test.key ?-0");
-    expect_flags(report, (const bool[]){false, true, false}, 3);
     ck_assert_str_eq(json_string_value(part(report, "choices/0/name")), "hall");
     /* scipy.stats.ttest_1samp(differences, 0, alternative='less'); 0.5^6 for equal ones */
     EXPECT(report, {"listeners/0/p_value", 0.0034625633729557658}, {"listeners/1/p_value", 0.5},
-           {"listeners/2/p_value", 1.0 / 64}, {"choices/0/mean", (-5.2 / 3 + 0.3 / 3 - 1) / 3},
+           {"listeners/2/p_value", 1.0 / 64}, {"listeners/0/flagged", 0},
+           {"listeners/1/flagged", 1}, {"listeners/2/flagged", 0},
+           {"choices/0/mean", (-5.2 / 3 + 0.3 / 3 - 1) / 3},
            {"without_flagged/choices/0/mean", (-5.2 / 3 - 1) / 2});
     command_clean();
 }
@@ -505,8 +489,7 @@ END_TEST
 
 START_TEST(one_listener_or_a_part_is_reported)
 {
-    rate_mushra(1, 3);
-    answer((struct page){"mushra", CHOICES, 3, 3}, 1, 2);
+    answer_mushra(1, 3, 2);
     struct command_result result = command_done("\"$HALO\" listen --collect test.key 0-0");
     command_expect(result.out, "one listener");
     command_expect(result.out, "1 of 1 tests were stopped early");
@@ -539,8 +522,7 @@ START_TEST(answers_that_do_not_fit_are_refused)
         {"another kind", "", "log.json test.key 0-0"},
         {"cannot read cut", "", "test.key cut"},
         {"the end of torn is missing", "", "test.key torn"}};
-    rate_mushra(2, 3);
-    answer((struct page){"mushra", CHOICES, 3, 3}, 2, 3);
+    answer_mushra(2, 3, 3);
     take("log.json", "Eve", "abx", "11111111", "plate");
     command_done("head -c 300 0-0 >cut; printf '{\"halo\": \"answers\", \"trials\": [\n{}' >torn");
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -562,8 +544,7 @@ END_TEST
 /* A changed key gives no other report. Changed answers give one line, or a report. */
 START_TEST(damage_is_refused_or_harmless)
 {
-    rate_mushra(2, 3);
-    answer((struct page){"mushra", CHOICES, 3, 3}, 2, 3);
+    answer_mushra(2, 3, 3);
     const char *report = command_done("\"$HALO\" listen --collect test.key ?-0").out;
     command_done("python3 -c 'import random; random.seed(1)\nfor i in range(150):\n"
                  " b = bytearray(open(\"test.key\" if i < 75 else \"0-0\", \"rb\").read())\n"
@@ -589,8 +570,8 @@ END_TEST
 
 SUITE_MAIN("listen_collect", abx_has_each_listener_and_the_group, ranking_compares_over_listeners,
            statistics_are_those_of_scipy, logs_that_do_not_fit_are_refused,
-           logs_of_a_listener_are_pooled, mushra_has_means_intervals_and_flags,
-           five_sounds_are_drawn_as_well, flags_begin_above_15_percent,
-           bs1116_reports_difference_grades, preferences_count_over_listeners,
-           preferences_of_the_terminal, abx_of_a_page, one_listener_or_a_part_is_reported,
-           answers_that_do_not_fit_are_refused, damage_is_refused_or_harmless)
+           mushra_has_means_intervals_and_flags, five_sounds_are_drawn_as_well,
+           flags_begin_above_15_percent, bs1116_reports_difference_grades,
+           preferences_count_over_listeners, preferences_of_the_terminal, abx_of_a_page,
+           one_listener_or_a_part_is_reported, answers_that_do_not_fit_are_refused,
+           damage_is_refused_or_harmless)
