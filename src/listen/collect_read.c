@@ -168,23 +168,11 @@ static enum status take_log(struct collect *all, const struct collect_file *log,
 
 /* ---- answers ---- */
 
-/* Checks that the commitment is the digest of salt, blank and the rest of the key as text. */
 static enum status check_key(const json_t *key, const char *path)
 {
-    char digest[DIGEST_TEXT] = "", *whole = NULL;
-    json_t *bare = json_copy((json_t *)key);
-    json_object_del(bare, "salt");
-    json_object_del(bare, "commitment");
-    char *text = bare ? trial_log_text(bare) : NULL;
-    json_decref(bare);
-    if (!text || asprintf(&whole, "%s %s", collect_text(key, "salt"), text) < 0) {
-        free(text);
-        return fail_memory("a test's key");
-    }
-    digest_of_text(whole, digest);
-    free(whole);
-    free(text);
-    return strcmp(digest, collect_text(key, "commitment")) == 0
+    char commitment[DIGEST_TEXT];
+    TRY(trial_log_commit(key, commitment));
+    return strcmp(commitment, collect_text(key, "commitment")) == 0
                ? STATUS_OK
                : fail(CAUSE_DAMAGED,
                       "the key in %s was changed after the test; use the original file", path);

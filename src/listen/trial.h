@@ -63,6 +63,10 @@ const char *trial_log_head(const struct trial_log *log);
 MUST_CHECK enum status trial_log_hash(const char *before, const json_t *record,
                                       char hash[DIGEST_TEXT]);
 
+/* The commitment of a page's key: the hash of its salt, a blank, and the key without salt and
+ * commitment. Errors: memory. */
+MUST_CHECK enum status trial_log_commit(const json_t *key, char commitment[DIGEST_TEXT]);
+
 /* A record as text: sorted by name, without blanks, real numbers with at most 15 digits. Free it
  * with free(); NULL: memory. */
 char *trial_log_text(const json_t *record);
