@@ -75,12 +75,13 @@ static int ascending(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
+/* Estimates over listeners: mean scores, and differences of two scores. */
 struct results {
     struct collect_scores scores;
     size_t count;
     struct estimate {
-        size_t score, other;     /* a score less another. `other` scores.count: a score alone */
-    } estimates[ESTIMATES_MOST]; /* first all scores alone */
+        size_t score, other;     /* `score` minus `other`; `other` scores.count: `score` alone */
+    } estimates[ESTIMATES_MOST]; /* first every score alone */
 };
 
 /* An estimate for a listener; NaN: there is none. `sounds` as in collect_score. */

@@ -19,7 +19,7 @@ static bool is_same(const json_t *a, const json_t *b, const char *name)
 
 /* ---- rows ---- */
 
-/* The next row, without ratings: the trial `number` of a file. It counts when it is kept. */
+/* The next row, without ratings: the trial `number` of a file. keep_trial counts the row. */
 static struct collect_trial *next_trial(const struct collect *all, const struct collect_file *file,
                                         size_t person, size_t number)
 {
@@ -65,8 +65,8 @@ static const char *name_of(const json_t *choice)
     return json_is_string(choice) ? json_string_value(choice) : collect_text(choice, "name");
 }
 
-/* What the logs of a test have in common. Folders and gains may differ: they depend on the machine
- * and its device. */
+/* Members that all logs of a test have in common. Folders and gains may differ, since they depend
+ * on the machine and its device. */
 static json_t *setup_of(const json_t *root)
 {
     const json_t *settings = json_object_get(root, "settings");
