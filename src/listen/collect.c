@@ -1,284 +1,191 @@
 #include "listen/collect.h"
 
 #include "base/gnuplot.h"
-#include "base/noise.h"
 #include "base/printable.h"
 #include "listen/collect_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- abx ---- */
 
-static size_t hits_of(const struct collect *all, size_t person)
+static void report_group(const struct collect *all, size_t hits, size_t heard)
 {
-    size_t hits = 0;
-    for (size_t t = 0; t < all->trial_count; t++)
-        hits += all->trials[t].person == person && all->trials[t].first == all->trials[t].second;
-    return hits;
-}
-
-static enum status report_abx(const struct collect *all, json_t *report)
-{
-    double *p = calloc(2 * all->people, sizeof *p);
-    size_t hits = 0, index;
-    json_t *person;
-    if (!p)
-        return fail_memory("a report");
-    for (size_t i = 0; i < all->people; i++) {
-        p[i] = binomial_p_value(hits_of(all, i), all->persons[i].trials);
-        hits += hits_of(all, i);
-    }
-    ratings_holm(p, all->people, p + all->people);
-    json_array_foreach(json_object_get(report, "listeners"), index, person)
-    {
-        json_object_set_new(person, "hits", json_integer((json_int_t)hits_of(all, index)));
-        json_object_set_new(person, "p_value", json_real(p[index]));
-        json_object_set_new(person, "p_holm", json_real(p[all->people + index]));
-    }
-    free(p);
+    double p = binomial_p_value(hits, all->trial_count);
     struct binomial_interval rate = binomial_interval(hits, all->trial_count);
-    json_object_set_new(report, "group",
+    json_object_set_new(all->report, "group",
                         json_pack("{s:I, s:I, s:f, s:[f,f]}", "hits", (json_int_t)hits, "trials",
-                                  (json_int_t)all->trial_count, "p_value",
-                                  binomial_p_value(hits, all->trial_count), "rate_interval",
+                                  (json_int_t)all->trial_count, "p_value", p, "rate_interval",
                                   rate.low, rate.high));
-    return STATUS_OK;
+    fprintf(all->text,
+            "all: %zu of %zu right; p = %.4g (exact binomial test, one-sided)\n"
+            "true rate: %.1f to %.1f %% (95 %% confidence)\n"
+            "%zu of %zu listeners heard the difference (5 %% level, Holm); the group %s.\n",
+            hits, all->trial_count, p, 100 * rate.low, 100 * rate.high, heard, all->people,
+            p <= 0.05 ? "heard it, too"
+                      : "did not show that it heard it.\n"
+                        "That does not prove that nobody can hear it");
 }
 
-static void print_abx(const json_t *report)
+static enum status report_abx(const struct collect *all)
 {
-    size_t index, heard = 0;
-    const json_t *person, *group = json_object_get(report, "group"),
-                          *rate = json_object_get(group, "rate_interval");
-    json_array_foreach(json_object_get(report, "listeners"), index, person)
-    {
-        printf("%s: %.0f of %.0f right; p = %.4g, by Holm %.4g\n",
-               printable(collect_text(person, "listener")), collect_number(person, "hits"),
-               collect_number(person, "trials"), collect_number(person, "p_value"),
-               collect_number(person, "p_holm"));
-        heard += collect_number(person, "p_holm") <= 0.05;
+    double *p = all->room, *holm = p + all->people;
+    size_t sum = 0, heard = 0;
+    for (size_t i = 0; i < all->people; i++)
+        p[i] = binomial_p_value(all->persons[i].hits, all->persons[i].trials);
+    ratings_holm(p, all->people, holm);
+    for (size_t i = 0; i < all->people; i++) {
+        const struct collect_person *person = &all->persons[i];
+        json_object_update_new(person->row,
+                               json_pack("{s:I, s:f, s:f}", "hits", (json_int_t)person->hits,
+                                         "p_value", p[i], "p_holm", holm[i]));
+        fprintf(all->text, "%s: %zu of %zu right; p = %.4g, by Holm %.4g\n", printable(person->who),
+                person->hits, person->trials, p[i], holm[i]);
+        sum += person->hits;
+        heard += holm[i] <= 0.05;
     }
-    printf("all: %.0f of %.0f right; p = %.4g (exact binomial test, one-sided)\n"
-           "true rate: %.1f to %.1f %% (95 %% confidence)\n",
-           collect_number(group, "hits"), collect_number(group, "trials"),
-           collect_number(group, "p_value"), 100 * json_number_value(json_array_get(rate, 0)),
-           100 * json_number_value(json_array_get(rate, 1)));
-    printf("%zu of %zu listeners heard the difference (5 %% level, Holm); the group %s.\n", heard,
-           index,
-           collect_number(group, "p_value") <= 0.05
-               ? "heard it, too"
-               : "did not show that it heard it.\nThat does not prove that nobody can hear it");
+    report_group(all, sum, heard);
+    return STATUS_OK;
 }
 
 /* ---- preference ---- */
 
 enum { STRENGTH_DRAWS = 1000 };
 
-/* Counts of one listener, or of all. */
-struct preference_counts {
-    struct preference_pair pairs[COLLECT_PAIRS_MOST];
-};
-
-static void count_trial(const struct collect_trial *trial, struct preference_counts *counts)
+/* Counts a trial `times` times. */
+static void count(const struct collect_trial *trial, size_t times, struct preference_pair *pair)
 {
-    bool in_order = trial->first < trial->second;
-    struct preference_pair *pair = counts->pairs;
-    while (pair->first != (in_order ? trial->first : trial->second) ||
-           pair->second != (in_order ? trial->second : trial->first))
+    size_t low = trial->first < trial->second ? trial->first : trial->second;
+    size_t high = trial->first + trial->second - low;
+    while (pair->first != low || pair->second != high)
         pair++;
-    pair->first_wins += trial->preferred == pair->first;
-    pair->second_wins += trial->preferred == pair->second;
-    pair->ties += trial->preferred == COLLECT_NONE;
+    pair->first_wins += trial->preferred == low ? times : 0;
+    pair->second_wins += trial->preferred == high ? times : 0;
+    pair->ties += trial->preferred == COLLECT_NONE ? times : 0;
 }
 
-static void add_counts(size_t choices, const struct preference_counts *own,
-                       struct preference_counts *sum)
+static void strengths_of(const void *context, const double *people, const double *sounds,
+                         double *strengths)
 {
-    for (size_t i = 0; i < preference_pairs(choices); i++) {
-        sum->pairs[i].first_wins += own->pairs[i].first_wins;
-        sum->pairs[i].second_wins += own->pairs[i].second_wins;
-        sum->pairs[i].ties += own->pairs[i].ties;
-    }
+    const struct collect *all = context;
+    struct preference_pair pairs[PREFERENCE_PAIRS_MOST];
+    (void)sounds;
+    preference_pairs_name(all->choices, pairs);
+    for (size_t t = 0; t < all->trial_count; t++)
+        count(&all->trials[t], people ? (size_t)people[all->trials[t].person] : 1, pairs);
+    preference_strengths(pairs, all->choices, strengths);
 }
 
-static json_t *pairs_json(const struct collect *all, const struct preference_counts *people,
-                          const struct preference_counts *sum)
+/* Counts how many listeners prefer which of each pair. */
+static void count_listeners(const struct collect *all, struct preference_pair *listeners)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < preference_pairs(all->choices); i++) {
-        const struct preference_pair *pair = &sum->pairs[i];
-        size_t first = 0, second = 0;
-        for (size_t p = 0; p < all->people; p++) {
-            first += people[p].pairs[i].first_wins > people[p].pairs[i].second_wins;
-            second += people[p].pairs[i].first_wins < people[p].pairs[i].second_wins;
-        }
-        json_array_append_new(
-            list,
-            json_pack("{s:[s,s], s:[I,I], s:I, s:[I,I], s:f, s:f}", "pair",
-                      collect_name(all, pair->first), collect_name(all, pair->second), "preferred",
-                      (json_int_t)pair->first_wins, (json_int_t)pair->second_wins, "ties",
-                      (json_int_t)pair->ties, "listeners", (json_int_t)first, (json_int_t)second,
-                      "p_value", pair->p_value, "p_holm", pair->p_holm));
-    }
-    return list;
-}
-
-/* Strengths of random draws of the listeners, by choice. */
-static void draw_strengths(const struct collect *all, const struct preference_counts *people,
-                           double *drawn)
-{
-    uint64_t counter = RATINGS_SEED;
-    for (size_t d = 0; d < STRENGTH_DRAWS; d++) {
-        double strengths[COLLECT_CHOICES_MOST] = {0};
-        struct preference_counts sum = {0};
-        preference_pairs_name(all->choices, sum.pairs);
-        for (size_t p = 0; p < all->people; p++)
-            add_counts(all->choices, &people[(noise_hash(counter++) >> 32) * all->people >> 32],
-                       &sum);
-        preference_strengths(sum.pairs, all->choices, strengths);
-        for (size_t c = 0; c < all->choices; c++)
-            drawn[c * STRENGTH_DRAWS + d] = strengths[c];
-    }
-}
-
-static json_t *strengths_json(const struct collect *all, const struct preference_counts *sum,
-                              double *drawn)
-{
-    double strengths[COLLECT_CHOICES_MOST] = {0}, low, high;
-    json_t *list = json_array();
-    preference_strengths(sum->pairs, all->choices, strengths);
-    for (size_t c = 0; c < all->choices; c++) {
-        collect_interval(drawn + c * STRENGTH_DRAWS, STRENGTH_DRAWS, &low, &high);
-        json_array_append_new(list, json_pack("{s:s, s:f, s:o}", "name", collect_name(all, c),
-                                              "strength", strengths[c], "bootstrap",
-                                              collect_interval_json(low, high)));
-    }
-    return list;
-}
-
-static enum status report_preference(const struct collect *all, json_t *report)
-{
-    struct preference_counts sum = {0}, *people = calloc(all->people, sizeof *people);
-    double *drawn = calloc(all->choices * STRENGTH_DRAWS, sizeof *drawn);
-    preference_pairs_name(all->choices, sum.pairs);
-    for (size_t i = 0; people && i < all->people; i++) {
-        preference_pairs_name(all->choices, people[i].pairs);
+    preference_pairs_name(all->choices, listeners);
+    for (size_t p = 0; p < all->people; p++) {
+        struct preference_pair own[PREFERENCE_PAIRS_MOST];
+        preference_pairs_name(all->choices, own);
         for (size_t t = 0; t < all->trial_count; t++)
-            if (all->trials[t].person == i)
-                count_trial(&all->trials[t], &people[i]);
-        add_counts(all->choices, &people[i], &sum);
+            count(&all->trials[t], all->trials[t].person == p, own);
+        for (size_t i = 0; i < preference_pairs(all->choices); i++) {
+            listeners[i].first_wins += own[i].first_wins > own[i].second_wins;
+            listeners[i].second_wins += own[i].first_wins < own[i].second_wins;
+        }
     }
-    preference_test(sum.pairs, preference_pairs(all->choices));
-    bool done = people && drawn;
-    if (done) {
-        draw_strengths(all, people, drawn);
-        json_object_set_new(report, "pairs", pairs_json(all, people, &sum));
-        json_object_set_new(report, "strengths", strengths_json(all, &sum, drawn));
-    }
-    free(people);
-    free(drawn);
-    return done ? STATUS_OK : fail_memory("a report");
 }
 
-static double number_at(const json_t *object, const char *name, size_t index)
+static void report_pair(const struct collect *all, const struct preference_pair *pair,
+                        const struct preference_pair *listeners)
 {
-    return json_number_value(json_array_get(json_object_get(object, name), index));
+    const char *one = collect_name(all, pair->first), *other = collect_name(all, pair->second);
+    json_array_append_new(json_object_get(all->report, "pairs"),
+                          json_pack("{s:[s,s], s:[I,I], s:I, s:[I,I], s:f, s:f}", "pair", one,
+                                    other, "preferred", (json_int_t)pair->first_wins,
+                                    (json_int_t)pair->second_wins, "ties", (json_int_t)pair->ties,
+                                    "listeners", (json_int_t)listeners->first_wins,
+                                    (json_int_t)listeners->second_wins, "p_value", pair->p_value,
+                                    "p_holm", pair->p_holm));
+    fprintf(all->text, "%s: %zu, ", printable(one), pair->first_wins);
+    fprintf(all->text, "%s: %zu, neither: %zu; p = %.4g, by Holm %.4g; listeners: %zu to %zu\n",
+            printable(other), pair->second_wins, pair->ties, pair->p_value, pair->p_holm,
+            listeners->first_wins, listeners->second_wins);
 }
 
-static void print_preference(const json_t *report)
+static enum status report_preference(const struct collect *all)
 {
-    size_t index, uneven = 0;
-    const json_t *row;
-    puts("times preferred:");
-    json_array_foreach(json_object_get(report, "pairs"), index, row)
-    {
-        const json_t *pair = json_object_get(row, "pair");
-        printf("%s: %.0f, ", printable(json_string_value(json_array_get(pair, 0))),
-               number_at(row, "preferred", 0));
-        printf("%s: %.0f, neither: %.0f; p = %.4g, by Holm %.4g; listeners: %.0f to %.0f\n",
-               printable(json_string_value(json_array_get(pair, 1))),
-               number_at(row, "preferred", 1), collect_number(row, "ties"),
-               collect_number(row, "p_value"), collect_number(row, "p_holm"),
-               number_at(row, "listeners", 0), number_at(row, "listeners", 1));
-        uneven += collect_number(row, "p_holm") <= 0.05;
+    double strengths[COLLECT_CHOICES_MOST], ends[COLLECT_CHOICES_MOST][2];
+    struct preference_pair sum[PREFERENCE_PAIRS_MOST], listeners[PREFERENCE_PAIRS_MOST];
+    size_t uneven = 0, pairs = preference_pairs(all->choices);
+    preference_pairs_name(all->choices, sum);
+    for (size_t t = 0; t < all->trial_count; t++)
+        count(&all->trials[t], 1, sum);
+    preference_test(sum, pairs);
+    count_listeners(all, listeners);
+    strengths_of(all, NULL, NULL, strengths);
+    TRY(collect_bootstrap(all->people, 0, STRENGTH_DRAWS, strengths_of, all, all->choices, ends));
+    json_object_update_new(all->report, json_pack("{s:[], s:[]}", "pairs", "strengths"));
+    fputs("times preferred:\n", all->text);
+    for (size_t i = 0; i < pairs; i++) {
+        report_pair(all, &sum[i], &listeners[i]);
+        uneven += sum[i].p_holm <= 0.05;
     }
-    printf("%zu of %zu pairs are uneven beyond chance (exact sign test, two-sided, without ties; "
-           "5 %% level, Holm).\nThe test takes each trial as independent. If few listeners did "
-           "many trials, it says little\nabout other listeners; the intervals below do.\n",
-           uneven, index);
-    puts("strength (Bradley-Terry, log odds; 0 is the average; 95 % bootstrap over listeners):");
-    json_array_foreach(json_object_get(report, "strengths"), index, row)
-    {
-        printf("%s: %+.2f", printable(collect_text(row, "name")), collect_number(row, "strength"));
-        if (json_is_number(json_array_get(json_object_get(row, "bootstrap"), 0)))
-            printf(" (%+.2f to %+.2f)", number_at(row, "bootstrap", 0),
-                   number_at(row, "bootstrap", 1));
-        putchar('\n');
+    fprintf(all->text,
+            "%zu of %zu pairs are uneven beyond chance (exact sign test, two-sided, without ties; "
+            "5 %% level, Holm).\nThe test takes each trial as independent. If few listeners did "
+            "many trials, it says little\nabout other listeners; the intervals below do.\n"
+            "strength (Bradley-Terry, log odds; 0 is the average; 95 %% bootstrap over "
+            "listeners):\n",
+            uneven, pairs);
+    for (size_t c = 0; c < all->choices; c++) {
+        json_array_append_new(json_object_get(all->report, "strengths"),
+                              json_pack("{s:s, s:f, s:o}", "name", collect_name(all, c), "strength",
+                                        strengths[c], "bootstrap",
+                                        collect_ends_json(ends[c][0], ends[c][1])));
+        fprintf(all->text, "%s: %+.2f", printable(collect_name(all, c)), strengths[c]);
+        if (!isnan(ends[c][0]))
+            fprintf(all->text, " (%+.2f to %+.2f)", ends[c][0], ends[c][1]);
+        fputc('\n', all->text);
     }
+    return STATUS_OK;
 }
 
 /* ---- all kinds ---- */
 
-static json_t *listeners_json(const struct collect *all)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < all->people; i++) {
-        const struct collect_person *person = &all->persons[i];
-        json_t *own = json_pack("{s:o, s:I}", "listener", json_text(person->who), "trials",
-                                (json_int_t)person->trials);
-        if (person->before)
-            json_object_set(own, "before", (json_t *)person->before);
-        if (person->after)
-            json_object_set(own, "after", (json_t *)person->after);
-        json_array_append_new(list, own);
-    }
-    return list;
-}
-
-static enum status write_all(struct collect *all, const struct collect_settings *settings,
-                             json_t *report)
-{
-    TRY(all->kind == COLLECT_ABX          ? report_abx(all, report)
-        : all->kind == COLLECT_PREFERENCE ? report_preference(all, report)
-                                          : collect_ratings_report(all, report));
-    if (settings->csv)
-        TRY(collect_write_table(all, settings->csv, settings->force));
-    if (settings->plot)
-        TRY(collect_draw(all, report, settings->plot, settings->force));
-    if (settings->json)
-        return json_print(json_incref(report), 0, "a report");
-    if (all->kind == COLLECT_ABX)
-        print_abx(report);
-    else if (all->kind == COLLECT_PREFERENCE)
-        print_preference(report);
-    else
-        collect_ratings_print(all, report);
-    if (all->early > 0)
-        printf("note: %zu of %zu tests were stopped early\n", all->early, all->tests);
-    return STATUS_OK;
-}
-
-static enum status collect(struct collect *all, const struct collect_settings *settings)
+static enum status report(struct collect *all, const struct collect_settings *settings)
 {
     if (settings->plot)
         TRY(gnuplot_check_file(settings->plot));
     TRY(collect_read(settings->paths, settings->count, all));
     if (settings->plot && !collect_is_rated(all))
         return fail(CAUSE_USAGE, "--plot draws ratings; %s has none", all->model->path);
-    json_t *report =
-        json_pack("{s:s, s:I, s:o}", "test", collect_kind_names[all->kind], "stopped_early",
-                  (json_int_t)all->early, "listeners", listeners_json(all));
-    enum status status = report ? write_all(all, settings, report) : fail_memory("a report");
-    json_decref(report);
-    return status;
+    json_object_update_new(all->report,
+                           json_pack("{s:s, s:I}", "test", collect_kinds[all->kind].name,
+                                     "stopped_early", (json_int_t)all->early));
+    for (size_t i = 0; i < all->people; i++)
+        json_object_set_new(all->persons[i].row, "trials",
+                            json_integer((json_int_t)all->persons[i].trials));
+    TRY(all->kind == COLLECT_ABX          ? report_abx(all)
+        : all->kind == COLLECT_PREFERENCE ? report_preference(all)
+                                          : collect_ratings_report(all));
+    if (all->early > 0)
+        fprintf(all->text, "note: %zu of %zu tests were stopped early\n", all->early, all->tests);
+    if (settings->csv)
+        TRY(collect_write_table(all, settings->csv, settings->force));
+    return settings->plot ? collect_draw(all, settings->plot, settings->force) : STATUS_OK;
 }
 
 enum status collect_report(const struct collect_settings *settings)
 {
-    struct collect all = {0};
-    enum status status = collect(&all, settings);
+    char *text = NULL;
+    size_t size = 0;
+    struct collect all = {.report = json_pack("{s:[]}", "listeners"),
+                          .text = open_memstream(&text, &size)};
+    enum status status = all.report && all.text ? report(&all, settings) : fail_memory("a report");
+    if (all.text && fclose(all.text) != 0 && status == STATUS_OK)
+        status = fail_memory("a report");
+    if (status == STATUS_OK && settings->json)
+        status = json_print(json_incref(all.report), 0, "a report");
+    else if (status == STATUS_OK)
+        fputs(text, stdout);
     collect_free(&all);
+    free(text);
     return status;
 }

@@ -4,24 +4,8 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { ESTIMATES_MOST = COLLECT_CHOICES_MOST + COLLECT_PAIRS_MOST };
-enum { BOOTSTRAP_DRAWS = 10000, SOUNDS_LEAST = 5 /* fewer are not drawn */ };
-
-static const struct scale {
-    double least, most;
-    const char *title;
-} scales[COLLECT_KINDS] = {
-    [COLLECT_RANKING] = {RATING_LEAST, RATING_MOST, "mean rating, 1 to 5"},
-    [COLLECT_MUSHRA] = {0, 100, "mean rating, 0 to 100"},
-    [COLLECT_BS1116] = {-4, 4, "mean difference from the reference, in grades"}};
-
-/* A mean score, or the mean difference of two scores. */
-struct estimate {
-    size_t score, other; /* `other` COLLECT_NONE: no difference */
-    double low, high;    /* bootstrap interval; NaN: none */
-};
+enum { ESTIMATES_MOST = COLLECT_CHOICES_MOST + PREFERENCE_PAIRS_MOST, BOOTSTRAP_DRAWS = 10000 };
 
 /* ---- scores ---- */
 
@@ -35,21 +19,27 @@ double collect_score(const struct collect_scores *scores, size_t person, size_t 
                      const double *weights)
 {
     double sum = 0, count = 0;
-    for (size_t s = 0; s < scores->sounds; s++) {
+    for (size_t s = 0; score < scores->count && s < scores->sounds; s++) {
         const struct collect_score *own = score_at(scores, person, s, score);
         sum += (weights ? weights[s] : 1) * own->sum;
         count += (weights ? weights[s] : 1) * own->count;
     }
-    return sum / count;
+    return score < scores->count ? sum / count : 0;
+}
+
+/* The score of a choice in a trial; NaN: the choice was not in the trial. */
+static double score_in(const struct collect *all, const struct collect_trial *trial, size_t choice)
+{
+    return trial->ratings[choice] -
+           (all->kind == COLLECT_BS1116 ? trial->ratings[all->reference] : 0);
 }
 
 enum status collect_scores_init(const struct collect *all, bool without,
                                 struct collect_scores *scores)
 {
-    const bool fine = all->kind == COLLECT_BS1116;
     *scores = (struct collect_scores){.sounds = all->sounds ? json_array_size(all->sounds) : 1};
     for (size_t c = 0; c < all->choices; c++)
-        if (!fine || c != all->reference)
+        if (all->kind != COLLECT_BS1116 || c != all->reference)
             scores->choices[scores->count++] = c;
     scores->table = calloc(all->people * scores->sounds * scores->count, sizeof *scores->table);
     if (!scores->table)
@@ -57,30 +47,18 @@ enum status collect_scores_init(const struct collect *all, bool without,
     for (size_t p = 0; p < all->people; p++) {
         if (without && all->persons[p].flagged)
             continue;
-        for (const struct collect_trial *trial = all->trials;
-             trial < all->trials + all->trial_count; trial++)
-            for (size_t i = 0; trial->person == p && i < scores->count; i++) {
-                double rating = trial->ratings[scores->choices[i]];
-                struct collect_score *own = score_at(scores, scores->people, trial->sound, i);
-                own->sum +=
-                    isnan(rating) ? 0 : rating - (fine ? trial->ratings[all->reference] : 0);
-                own->count += !isnan(rating);
+        for (size_t t = 0; t < all->trial_count; t++)
+            for (size_t i = 0; all->trials[t].person == p && i < scores->count; i++) {
+                double score = score_in(all, &all->trials[t], scores->choices[i]);
+                struct collect_score *own =
+                    score_at(scores, scores->people, all->trials[t].sound, i);
+                own->sum += isnan(score) ? 0 : score;
+                own->count += !isnan(score);
             }
         scores->people++;
     }
     return STATUS_OK;
 }
-
-static double estimate_of(const struct collect_scores *scores, const struct estimate *estimate,
-                          size_t person, const double *weights)
-{
-    double own = collect_score(scores, person, estimate->score, weights);
-    return estimate->other == COLLECT_NONE
-               ? own
-               : own - collect_score(scores, person, estimate->other, weights);
-}
-
-/* ---- bootstrap ---- */
 
 static double quantile(const double *sorted, size_t count, double share)
 {
@@ -97,14 +75,36 @@ static int ascending(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-void collect_interval(double *values, size_t count, double *low, double *high)
+/* Estimates over listeners: mean scores, and differences of two scores. */
+struct results {
+    struct collect_scores scores;
+    size_t count;
+    struct estimate {
+        size_t score, other;     /* `score` minus `other`; `other` scores.count: `score` alone */
+    } estimates[ESTIMATES_MOST]; /* first every score alone */
+};
+
+/* An estimate for a listener; NaN: there is none. `sounds` as in collect_score. */
+static double value_of(const struct results *results, size_t index, size_t person,
+                       const double *sounds)
 {
-    qsort(values, count, sizeof *values, ascending);
-    *low = quantile(values, count, 0.025);
-    *high = quantile(values, count, 0.975);
-    if (!(*high - *low > 1e-9))
-        *low = *high = NAN;
+    return collect_score(&results->scores, person, results->estimates[index].score, sounds) -
+           collect_score(&results->scores, person, results->estimates[index].other, sounds);
 }
+
+/* The values of an estimate, in ascending order. Returns their number. */
+static size_t values_of(const struct results *results, size_t index, double *values)
+{
+    size_t count = 0;
+    for (size_t p = 0; p < results->scores.people; p++) {
+        values[count] = value_of(results, index, p, NULL);
+        count += isnan(values[count]) ? 0 : 1;
+    }
+    qsort(values, count, sizeof *values, ascending);
+    return count;
+}
+
+/* ---- bootstrap ---- */
 
 /* Draws `count` of `count` things, with repetition: how often each was drawn. */
 static void draw(uint64_t *counter, double *times, size_t count)
@@ -115,114 +115,153 @@ static void draw(uint64_t *counter, double *times, size_t count)
         times[(noise_hash((*counter)++) >> 32) * count >> 32]++;
 }
 
-/* The mean of an estimate over drawn listeners; NaN if none of them has one. `sounds` NULL: all. */
-static double mean_drawn(const struct collect_scores *scores, const struct estimate *estimate,
-                         const double *people, const double *sounds)
+/* The interval of every `step`-th of the drawn values. `sorted`: room for them. */
+static void interval_of(const double *drawn, size_t draws, size_t step, double *sorted,
+                        double ends[2])
 {
-    double sum = 0, weight = 0;
-    for (size_t p = 0; p < scores->people; p++) {
-        double value = people[p] > 0 ? estimate_of(scores, estimate, p, sounds) : NAN;
-        sum += isnan(value) ? 0 : people[p] * value;
-        weight += isnan(value) ? 0 : people[p];
+    size_t kept = 0;
+    for (size_t i = 0; i < draws; i++) {
+        sorted[kept] = drawn[i * step];
+        kept += isnan(sorted[kept]) ? 0 : 1;
     }
-    return sum / weight;
+    qsort(sorted, kept, sizeof *sorted, ascending);
+    ends[0] = quantile(sorted, kept, 0.025);
+    ends[1] = quantile(sorted, kept, 0.975);
+    if (!(ends[1] - ends[0] > 1e-9))
+        ends[0] = ends[1] = NAN;
 }
 
-/* Computes the interval of an estimate. Listeners are drawn, and sounds too if there are enough.
- * All estimates have the same draws. */
-static enum status bootstrap(const struct collect_scores *scores, struct estimate *estimate)
+enum status collect_bootstrap(size_t people, size_t sounds, size_t draws,
+                              collect_statistic *statistic, const void *context, size_t count,
+                              double (*ends)[2])
 {
-    double *people = calloc(scores->people + scores->sounds, sizeof *people);
-    double *means = calloc(BOOTSTRAP_DRAWS, sizeof *means);
-    bool done = people && means, by_sound = scores->sounds >= SOUNDS_LEAST;
-    double *sounds = done && by_sound ? people + scores->people : NULL;
+    double *times = calloc(people + sounds, sizeof *times);
+    double *drawn = calloc((count + 1) * draws, sizeof *drawn);
+    bool done = times && drawn, by_sound = sounds >= COLLECT_SOUNDS_LEAST;
     uint64_t counter = RATINGS_SEED;
-    size_t kept = 0;
-    for (size_t i = 0; done && scores->people > 1 && i < BOOTSTRAP_DRAWS; i++) {
-        draw(&counter, people, scores->people);
-        if (sounds)
-            draw(&counter, sounds, scores->sounds);
-        means[kept] = mean_drawn(scores, estimate, people, sounds);
-        kept += isnan(means[kept]) ? 0 : 1;
+    for (size_t i = 0; done && people > 1 && i < draws; i++) {
+        draw(&counter, times, people);
+        if (by_sound)
+            draw(&counter, times + people, sounds);
+        statistic(context, times, by_sound ? times + people : NULL, drawn + i * count);
     }
-    collect_interval(means, kept, &estimate->low, &estimate->high);
-    free(people);
-    free(means);
-    return done ? STATUS_OK : fail_memory("ratings");
+    for (size_t i = 0; done && i < count; i++)
+        interval_of(drawn + i, draws, count, drawn + draws * count, ends[i]);
+    free(times);
+    free(drawn);
+    return done ? STATUS_OK : fail_memory("a bootstrap");
+}
+
+/* Means of the estimates over drawn listeners; NaN: none of them has one. */
+static void means_of(const void *context, const double *people, const double *sounds, double *means)
+{
+    const struct results *results = context;
+    for (size_t i = 0; i < results->count; i++) {
+        double sum = 0, weight = 0;
+        for (size_t p = 0; p < results->scores.people; p++) {
+            double value = people[p] > 0 ? value_of(results, i, p, sounds) : NAN;
+            sum += isnan(value) ? 0 : people[p] * value;
+            weight += isnan(value) ? 0 : people[p];
+        }
+        means[i] = sum / weight;
+    }
 }
 
 /* ---- the report ---- */
 
-json_t *collect_interval_json(double low, double high)
+json_t *collect_ends_json(double low, double high)
 {
     return json_pack("[o,o]", trial_log_number(low), trial_log_number(high));
 }
 
-/* `values`: room for a value of each listener. */
-static json_t *estimate_json(const struct collect *all, const struct collect_scores *scores,
-                             const struct estimate *own, double *values, double *p_value)
+static void print_ends(FILE *text, const char *before, double low, double high)
 {
-    const char *name = collect_name(all, scores->choices[own->score]);
-    bool is_pair = own->other != COLLECT_NONE;
-    size_t count = 0;
-    for (size_t p = 0; p < scores->people; p++) {
-        values[count] = estimate_of(scores, own, p, NULL);
-        count += isnan(values[count]) ? 0 : 1;
+    if (!isnan(low))
+        fprintf(text, "%s%.2f to %.2f", before, low, high);
+}
+
+/* Adds an estimate to the report, from the first values in all->room. */
+static void add_estimate(const struct collect *all, const char *name, const char *other,
+                         size_t count, double holm, const double ends[2], json_t *report)
+{
+    struct ratings_paired mean = ratings_paired(all->room, count);
+    double median = quantile(all->room, count, 0.5), low = quantile(all->room, count, 0.25),
+           high = quantile(all->room, count, 0.75);
+    if (!other && !isnan(mean.low)) { /* within the scale, as in the report of one test */
+        mean.low = fmax(mean.low, collect_kinds[all->kind].lowest);
+        mean.high = fmin(mean.high, collect_kinds[all->kind].highest);
     }
-    struct ratings_paired mean = ratings_paired(values, count);
-    if (!is_pair && isfinite(mean.low)) { /* within the scale, as in the report of one test */
-        mean.low = fmax(mean.low, scales[all->kind].least);
-        mean.high = fmin(mean.high, scales[all->kind].most);
+    json_t *row = other ? json_pack("{s:[s,s], s:o, s:o, s:o}", "pair", name, other, "difference",
+                                    trial_log_number(mean.mean), "p_value",
+                                    trial_log_number(count > 1 ? mean.p_value : NAN), "p_holm",
+                                    trial_log_number(holm))
+                        : json_pack("{s:s, s:o, s:o, s:o}", "name", name, "mean",
+                                    trial_log_number(mean.mean), "median", trial_log_number(median),
+                                    "quartiles", collect_ends_json(low, high));
+    json_object_update_new(row, json_pack("{s:o, s:o}", "interval",
+                                          collect_ends_json(mean.low, mean.high), "bootstrap",
+                                          collect_ends_json(ends[0], ends[1])));
+    json_array_append_new(json_object_get(report, other ? "pairs" : "choices"), row);
+    fputs(printable(name), all->text);
+    if (other)
+        fprintf(all->text, " - %s", printable(other));
+    if (count == 0) { /* everybody stopped before */
+        fputs(": no ratings\n", all->text);
+        return;
     }
-    *p_value = count > 1 ? mean.p_value : NAN;
-    qsort(values, count, sizeof *values, ascending);
-    json_t *row =
-        json_pack("{s:o, s:o, s:o}", is_pair ? "difference" : "mean", trial_log_number(mean.mean),
-                  "interval", collect_interval_json(mean.low, mean.high), "bootstrap",
-                  collect_interval_json(own->low, own->high));
-    json_object_update_new(
-        row, is_pair ? json_pack("{s:[s,s], s:o}", "pair", name,
-                                 collect_name(all, scores->choices[own->other]), "p_value",
-                                 trial_log_number(*p_value))
-                     : json_pack("{s:s, s:o, s:o}", "name", name, "median",
-                                 trial_log_number(quantile(values, count, 0.5)), "quartiles",
-                                 collect_interval_json(quantile(values, count, 0.25),
-                                                       quantile(values, count, 0.75))));
-    return row;
+    fprintf(all->text, other ? ": %+.2f" : ": %.2f", mean.mean);
+    print_ends(all->text, "; t ", mean.low, mean.high);
+    print_ends(all->text, "; bootstrap ", ends[0], ends[1]);
+    if (!other)
+        fprintf(all->text, "; median %.2f, quartiles %.2f to %.2f", median, low, high);
+    else if (!isnan(holm))
+        fprintf(all->text, "; p = %.4g, by Holm %.4g", mean.p_value, holm);
+    fputc('\n', all->text);
+}
+
+/* Lists the estimates. Computes the p-values by Holm of the differences. */
+static void list_estimates(struct results *results, double *values, double *holm)
+{
+    const size_t scores = results->scores.count;
+    double p[ESTIMATES_MOST];
+    for (size_t a = 0; a < scores; a++)
+        results->estimates[results->count++] = (struct estimate){a, scores};
+    for (size_t a = 0; a < scores; a++)
+        for (size_t b = a + 1; b < scores; b++) {
+            results->estimates[results->count] = (struct estimate){a, b};
+            size_t count = values_of(results, results->count, values);
+            p[results->count++] = count > 1 ? ratings_paired(values, count).p_value : NAN;
+        }
+    ratings_holm(p + scores, results->count - scores, holm + scores);
 }
 
 /* Adds "choices" and "pairs" of all listeners, or of those who are not flagged. */
 static enum status add_results(const struct collect *all, bool without, json_t *report)
 {
-    double p[COLLECT_PAIRS_MOST + 1] = {0}, holm[COLLECT_PAIRS_MOST];
-    double *values = calloc(all->people, sizeof *values);
-    struct collect_scores scores;
-    size_t count = 0, index;
-    json_t *choices = json_array(), *pairs = json_array(), *pair;
-    json_object_set_new(report, "choices", choices);
-    json_object_set_new(report, "pairs", pairs);
-    enum status status = collect_scores_init(all, without, &scores);
-    bool by_sound = scores.sounds >= SOUNDS_LEAST;
-    json_object_set_new(report, "drawn",
-                        json_string(by_sound ? "listeners and sounds" : "listeners"));
-    if (status == STATUS_OK && !values)
-        status = fail_memory("ratings");
-    for (size_t a = 0; a < scores.count; a++)
-        for (size_t b = a + 1; status == STATUS_OK && b <= scores.count; b++) {
-            bool is_pair = b < scores.count; /* the last one of each is the choice itself */
-            struct estimate estimate = {a, is_pair ? b : COLLECT_NONE, NAN, NAN};
-            status = bootstrap(&scores, &estimate);
-            json_array_append_new(is_pair ? pairs : choices,
-                                  estimate_json(all, &scores, &estimate, values, &p[count]));
-            count += is_pair;
-        }
-    ratings_holm(p, count, holm);
-    json_array_foreach(pairs, index, pair)
-    {
-        json_object_set_new(pair, "p_holm", trial_log_number(holm[index]));
+    struct results results = {.count = 0};
+    const struct collect_scores *scores = &results.scores;
+    double ends[ESTIMATES_MOST][2], holm[ESTIMATES_MOST];
+    size_t tested = 0, differ = 0;
+    TRY(collect_scores_init(all, without, &results.scores));
+    list_estimates(&results, all->room, holm);
+    enum status status = collect_bootstrap(scores->people, scores->sounds, BOOTSTRAP_DRAWS,
+                                           means_of, &results, results.count, ends);
+    json_object_update_new(report, json_pack("{s:[], s:[]}", "choices", "pairs"));
+    for (size_t i = 0; status == STATUS_OK && i < results.count; i++) {
+        const struct estimate *own = &results.estimates[i];
+        bool is_pair = own->other < scores->count;
+        add_estimate(all, collect_name(all, scores->choices[own->score]),
+                     is_pair ? collect_name(all, scores->choices[own->other]) : NULL,
+                     values_of(&results, i, all->room), holm[i], ends[i], report);
+        tested += is_pair && !isnan(holm[i]);
+        differ += is_pair && holm[i] <= 0.05;
     }
-    free(values);
-    free(scores.table);
+    if (tested > 0)
+        fprintf(all->text,
+                "%zu of %zu pairs differ beyond chance (5 %% level, Holm). For the others a "
+                "difference was\nnot shown; that does not prove that there is none.\n",
+                differ, tested);
+    free(scores->table);
     return status;
 }
 
@@ -230,149 +269,75 @@ static enum status add_results(const struct collect *all, bool without, json_t *
 
 /* Flags a listener as ITU-R BS.1534-3 says: in more than 15 % of the trials the hidden reference
  * was rated below 90, or the anchor of 7 kHz above 90. */
-static json_t *flag_mushra(const struct collect *all, size_t index)
+static void flag_mushra(const struct collect *all, struct collect_person *person)
 {
-    struct collect_person *person = &all->persons[index];
     size_t below = 0, above = 0;
-    for (size_t t = 0; t < all->trial_count; t++) {
-        const struct collect_trial *trial = &all->trials[t];
-        below += trial->person == index && trial->ratings[all->reference] < 90;
-        above += trial->person == index && all->anchor != COLLECT_NONE &&
-                 trial->ratings[all->anchor] > 90;
+    for (const struct collect_trial *t = all->trials; t < all->trials + all->trial_count; t++) {
+        bool own = &all->persons[t->person] == person;
+        below += own && t->ratings[all->reference] < 90;
+        above += own && all->anchor != COLLECT_NONE && t->ratings[all->anchor] > 90;
     }
     person->flagged = 100 * below > 15 * person->trials || 100 * above > 15 * person->trials;
-    return json_pack("{s:b, s:I, s:I}", "flagged", person->flagged, "reference_below_90",
-                     (json_int_t)below, "anchor_above_90", (json_int_t)above);
+    json_object_update_new(person->row,
+                           json_pack("{s:I, s:I}", "reference_below_90", (json_int_t)below,
+                                     "anchor_above_90", (json_int_t)above));
+    if (person->flagged)
+        fprintf(all->text,
+                "flagged (BS.1534-3: more than 15 %% of the trials): %s, of %zu trials\n"
+                "  hidden reference below 90 in %zu, 7 kHz anchor above 90 in %zu\n",
+                printable(person->who), person->trials, below, above);
 }
 
 /* Flags a listener as ITU-R BS.1116-3 says: a one-sided t-test does not show that the mean
  * difference grade is below 0. Equal grades have no such test; then a sign test takes its place. */
-static json_t *flag_bs1116(const struct collect *all, size_t index)
+static void flag_bs1116(const struct collect *all, struct collect_person *person)
 {
-    struct collect_person *person = &all->persons[index];
-    double *grades = calloc(person->trials, sizeof *grades);
+    double *grades = all->room;
     size_t count = 0;
-    for (size_t t = 0; grades && t < all->trial_count; t++)
-        for (size_t c = 0; all->trials[t].person == index && c < all->choices; c++)
-            if (c != all->reference && !isnan(all->trials[t].ratings[c]))
-                grades[count++] =
-                    all->trials[t].ratings[c] - all->trials[t].ratings[all->reference];
+    for (const struct collect_trial *t = all->trials; t < all->trials + all->trial_count; t++)
+        for (size_t c = 0; &all->persons[t->person] == person && c < all->choices; c++)
+            if (c != all->reference && !isnan(t->ratings[c]))
+                grades[count++] = score_in(all, t, c);
     struct ratings_paired mean = ratings_paired(grades, count);
     double p = mean.mean < 0 ? mean.p_value / 2 : 1 - mean.p_value / 2;
     if (isnan(mean.low))
         p = mean.mean < 0 ? pow(0.5, (double)count) : 1;
     person->flagged = p > 0.05;
-    json_t *flag = grades ? json_pack("{s:b, s:f, s:f}", "flagged", person->flagged, "difference",
-                                      mean.mean, "p_value", p)
-                          : NULL;
-    free(grades);
-    return flag;
+    json_object_update_new(person->row,
+                           json_pack("{s:f, s:f}", "difference", mean.mean, "p_value", p));
+    if (person->flagged)
+        fprintf(all->text,
+                "flagged: %s, who was not shown to hear a difference (mean %+.2f, p = %.4g)\n",
+                printable(person->who), mean.mean, p);
 }
 
-enum status collect_ratings_report(struct collect *all, json_t *report)
+enum status collect_ratings_report(struct collect *all)
 {
+    const char *drawn =
+        json_array_size(all->sounds) < COLLECT_SOUNDS_LEAST ? "listeners" : "listeners and sounds";
     size_t flagged = 0;
-    for (size_t i = 0; all->kind != COLLECT_RANKING && i < all->people; i++) {
-        json_t *own = json_array_get(json_object_get(report, "listeners"), i);
-        if (json_object_update_new(own, all->kind == COLLECT_MUSHRA ? flag_mushra(all, i)
-                                                                    : flag_bs1116(all, i)) != 0)
-            return fail_memory("ratings");
-        flagged += all->persons[i].flagged;
-    }
-    TRY(add_results(all, false, report));
-    if (flagged == 0 || flagged == all->people)
-        return STATUS_OK;
-    json_t *rest = json_object();
-    json_object_set_new(report, "without_flagged", rest);
-    return add_results(all, true, rest);
-}
-
-/* ---- the report as text ---- */
-
-static void print_interval(const json_t *row, const char *name, const char *before)
-{
-    const json_t *interval = json_object_get(row, name);
-    if (json_is_number(json_array_get(interval, 0)))
-        printf("%s%.2f to %.2f", before, json_number_value(json_array_get(interval, 0)),
-               json_number_value(json_array_get(interval, 1)));
-}
-
-static void print_row(const json_t *row)
-{
-    const json_t *pair = json_object_get(row, "pair");
-    printf("%s", printable(pair ? json_string_value(json_array_get(pair, 0))
-                                : collect_text(row, "name")));
-    if (pair)
-        printf(" - %s", printable(json_string_value(json_array_get(pair, 1))));
-    double mean = collect_number(row, pair ? "difference" : "mean");
-    if (isnan(mean)) { /* everybody stopped before */
-        puts(": no ratings");
-        return;
-    }
-    printf(pair ? ": %+.2f" : ": %.2f", mean);
-    print_interval(row, "interval", "; t ");
-    print_interval(row, "bootstrap", "; bootstrap ");
-    if (!pair)
-        printf("; median %.2f", collect_number(row, "median"));
-    print_interval(row, "quartiles", ", quartiles ");
-    if (json_is_number(json_object_get(row, "p_value")))
-        printf("; p = %.4g, by Holm %.4g", collect_number(row, "p_value"),
-               collect_number(row, "p_holm"));
-    putchar('\n');
-}
-
-static void print_results(const json_t *report)
-{
-    size_t index, differ = 0, tested = 0;
-    const json_t *row;
-    json_array_foreach(json_object_get(report, "choices"), index, row)
-    {
-        print_row(row);
-    }
-    json_array_foreach(json_object_get(report, "pairs"), index, row)
-    {
-        print_row(row);
-        tested += json_is_number(json_object_get(row, "p_holm"));
-        differ += collect_number(row, "p_holm") <= 0.05;
-    }
-    if (tested > 0)
-        printf("%zu of %zu pairs differ beyond chance (5 %% level, Holm). For the others a "
-               "difference was\nnot shown; that does not prove that there is none.\n",
-               differ, tested);
-}
-
-static void print_flagged(const struct collect *all, const json_t *report)
-{
-    size_t index;
-    const json_t *person;
-    json_array_foreach(json_object_get(report, "listeners"), index, person)
-    {
-        const char *who = printable(collect_text(person, "listener"));
-        if (all->persons[index].flagged && all->kind == COLLECT_MUSHRA)
-            printf("flagged (BS.1534-3: more than 15 %% of the trials): %s, of %zu trials\n"
-                   "  hidden reference below 90 in %.0f, 7 kHz anchor above 90 in %.0f\n",
-                   who, all->persons[index].trials, collect_number(person, "reference_below_90"),
-                   collect_number(person, "anchor_above_90"));
-        else if (all->persons[index].flagged)
-            printf("flagged: %s, who was not shown to hear a difference (mean %+.2f, p = %.4g)\n",
-                   who, collect_number(person, "difference"), collect_number(person, "p_value"));
-    }
-}
-
-void collect_ratings_print(const struct collect *all, const json_t *report)
-{
-    const json_t *rest = json_object_get(report, "without_flagged");
-    printf("%s, of %zu listener%s\n(95 %% confidence: Student's t; bootstrap over %s):\n",
-           scales[all->kind].title, all->people, all->people > 1 ? "s" : "",
-           collect_text(report, "drawn"));
-    print_results(report);
+    json_object_set_new(all->report, "drawn", json_string(drawn));
+    fprintf(all->text,
+            "%s, of %zu listener%s\n(95 %% confidence: Student's t; bootstrap over %s):\n",
+            collect_kinds[all->kind].title, all->people, all->people > 1 ? "s" : "", drawn);
+    TRY(add_results(all, false, all->report));
     if (all->kind == COLLECT_BS1116)
-        puts("A choice whose whole interval is below 0 sounded worse than the reference.");
-    print_flagged(all, report);
-    if (rest) {
-        puts("without the flagged listeners:");
-        print_results(rest);
+        fputs("A choice whose whole interval is below 0 sounded worse than the reference.\n",
+              all->text);
+    for (size_t i = 0; all->kind != COLLECT_RANKING && i < all->people; i++) {
+        struct collect_person *person = &all->persons[i];
+        (all->kind == COLLECT_MUSHRA ? flag_mushra : flag_bs1116)(all, person);
+        json_object_set_new(person->row, "flagged", json_boolean(person->flagged));
+        flagged += person->flagged;
+    }
+    if (flagged > 0 && flagged < all->people) {
+        json_t *rest = json_object();
+        json_object_set_new(all->report, "without_flagged", rest);
+        fputs("without the flagged listeners:\n", all->text);
+        TRY(add_results(all, true, rest));
     }
     if (all->people < 2)
-        puts("one listener: there are no intervals and no p-values for other listeners");
+        fputs("one listener: there are no intervals and no p-values for other listeners\n",
+              all->text);
+    return STATUS_OK;
 }

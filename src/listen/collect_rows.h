@@ -16,15 +16,22 @@ enum collect_kind {
     COLLECT_BS1116,
     COLLECT_KINDS
 };
-enum { COLLECT_CHOICES_MOST = 12, COLLECT_NONE = COLLECT_CHOICES_MOST };
-enum { COLLECT_PAIRS_MOST = COLLECT_CHOICES_MOST * (COLLECT_CHOICES_MOST - 1) / 2 };
+enum { COLLECT_CHOICES_MOST = PREFERENCE_CHOICES_MOST, COLLECT_NONE = COLLECT_CHOICES_MOST };
 
-extern const char *const collect_kind_names[COLLECT_KINDS];
+struct collect_kind_row {
+    const char *name;
+    size_t shown;           /* sounds that a trial of a page hides; 0: all its choices */
+    double least, most;     /* scale of the ratings; both 0: there are no ratings */
+    double lowest, highest; /* scale of the scores (struct collect_scores) */
+    const char *columns, *title;
+};
+extern const struct collect_kind_row collect_kinds[COLLECT_KINDS];
 
 /* A log, a page's answers or a key. */
 struct collect_file {
     const char *path;
     json_t *root;
+    const char *kind, *mark;    /* kind of test; a text that identifies the listener's test */
     struct trial_replay replay; /* logs only; owns `root` */
     bool is_answers, is_key;    /* neither: a log */
 };
@@ -41,10 +48,10 @@ struct collect_trial {
 };
 
 struct collect_person {
-    const char *who; /* the listener, or the path of the file */
-    size_t trials;
-    const json_t *before, *after; /* answers to the questions of a page; NULL: none */
-    bool flagged;                 /* the results are also reported without this listener */
+    const char *who;     /* the listener, or the path of the file */
+    json_t *row;         /* the listener in the report, which owns it */
+    size_t trials, hits; /* hits: abx only */
+    bool flagged;        /* the results are also reported without this listener */
 };
 
 struct collect {
@@ -57,11 +64,14 @@ struct collect {
     size_t reference;     /* choice that is the hidden reference; COLLECT_NONE: none */
     size_t anchor;        /* choice that is the 7 kHz anchor; COLLECT_NONE: none */
     const json_t *sounds; /* of the key; NULL: a log, which has a single sound */
-    size_t trial_count, trial_space;
+    size_t trial_count;
     struct collect_trial *trials;
     size_t people;
     struct collect_person *persons;
     size_t tests, early; /* numbers of tests, and of those that were stopped early */
+    double *room;        /* for a number of each trial, or two of each listener */
+    json_t *report;      /* made with `text`, its form for people */
+    FILE *text;
 };
 
 /* Text of a member; empty if there is none. */
@@ -71,16 +81,9 @@ static inline const char *collect_text(const json_t *object, const char *name)
     return text ? text : "";
 }
 
-/* Number in a member; NaN if there is none. */
-static inline double collect_number(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 static inline bool collect_is_rated(const struct collect *all)
 {
-    return all->kind != COLLECT_ABX && all->kind != COLLECT_PREFERENCE;
+    return collect_kinds[all->kind].most > 0;
 }
 
 static inline const char *collect_name(const struct collect *all, size_t choice)
@@ -110,23 +113,30 @@ struct collect_scores {
 MUST_CHECK enum status collect_scores_init(const struct collect *all, bool without,
                                            struct collect_scores *scores);
 
-/* Mean score of a listener; NaN if there is none. `weights` of the sounds; NULL: all 1. */
+/* Mean score of a listener; NaN if there is none. `weights` of the sounds; NULL: all 1. The score
+ * after the last one is 0. */
 double collect_score(const struct collect_scores *scores, size_t person, size_t score,
                      const double *weights);
 
-/* The bootstrap interval of 95 % from drawn values, which are sorted: their percentiles. NaN if the
- * values are equal, since nothing follows from them about other listeners. */
-void collect_interval(double *values, size_t count, double *low, double *high);
-json_t *collect_interval_json(double low, double high);
+/* Statistics of drawn listeners and sounds. `people`, `sounds`: how often each was drawn. `sounds`
+ * is NULL if sounds are not drawn. */
+typedef void collect_statistic(const void *context, const double *people, const double *sounds,
+                               double *values);
+enum { COLLECT_SOUNDS_LEAST = 5 /* fewer sounds are not drawn */ };
 
-/* Adds the results to a report whose "listeners" are those of `all`; flags listeners. */
-MUST_CHECK enum status collect_ratings_report(struct collect *all, json_t *report);
-void collect_ratings_print(const struct collect *all, const json_t *report);
+/* Bootstrap intervals of 95 % of `count` values. NaN if all draws give the same value, since
+ * nothing follows about other listeners. Errors: memory. */
+MUST_CHECK enum status collect_bootstrap(size_t people, size_t sounds, size_t draws,
+                                         collect_statistic *statistic, const void *context,
+                                         size_t count, double (*ends)[2]);
+json_t *collect_ends_json(double low, double high);
+
+/* Adds the results to the report; flags listeners. Errors: memory. */
+MUST_CHECK enum status collect_ratings_report(struct collect *all);
 
 /* ---- collect_table.c ---- */
 
 MUST_CHECK enum status collect_write_table(const struct collect *all, const char *path, bool force);
-MUST_CHECK enum status collect_draw(const struct collect *all, const json_t *report,
-                                    const char *path, bool force);
+MUST_CHECK enum status collect_draw(const struct collect *all, const char *path, bool force);
 
 #endif

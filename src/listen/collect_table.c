@@ -48,18 +48,12 @@ static void put_row(const struct collect *all, const struct collect_trial *trial
 
 static void put_table(const struct collect *all, FILE *stream)
 {
-    static const char *const columns[COLLECT_KINDS] = {[COLLECT_ABX] = "x,answer,right",
-                                                       [COLLECT_RANKING] = "choice,rating",
-                                                       [COLLECT_PREFERENCE] =
-                                                           "first,second,preferred",
-                                                       [COLLECT_MUSHRA] = "choice,value",
-                                                       [COLLECT_BS1116] = "choice,value"};
-    bool is_rated = collect_is_rated(all);
+    size_t rows = collect_is_rated(all) ? all->choices : 1;
     fprintf(stream, "listener,test,%strial,%s,seconds%s\n", all->sounds ? "sound," : "",
-            columns[all->kind], all->sounds ? ",remark" : "");
+            collect_kinds[all->kind].columns, all->sounds ? ",remark" : "");
     for (size_t t = 0; t < all->trial_count; t++)
-        for (size_t c = 0; c < (is_rated ? all->choices : 1); c++)
-            if (!is_rated || !isnan(all->trials[t].ratings[c]))
+        for (size_t c = 0; c < rows; c++)
+            if (rows == 1 || !isnan(all->trials[t].ratings[c]))
                 put_row(all, &all->trials[t], c, stream);
 }
 
@@ -98,73 +92,66 @@ static void send_axis(const struct collect *all, const struct collect_scores *sc
     fputs(")\n", commands);
 }
 
-/* Sends a block for each listener: choice, score, `base` minus the score, place beside others. */
-static void send_data(const struct collect_scores *scores, size_t base, const json_t *choices,
+/* Sends a block for each listener: choice, score, reference or first score minus the score, place
+ * beside others. Then the boxes: choice, low quartile, median, high quartile. */
+static void send_data(const struct collect *all, const struct collect_scores *scores,
                       FILE *commands)
 {
+    const json_t *choices = json_object_get(all->report, "choices");
+    size_t base = all->kind == COLLECT_BS1116      ? scores->count
+                  : all->reference != COLLECT_NONE ? all->reference
+                                                   : 0;
     fputs("$points << e\n", commands);
     for (size_t p = 0; p < scores->people; p++) {
-        double from = base == COLLECT_NONE ? 0 : collect_score(scores, p, base, NULL);
         double place = 0.4 * (((double)p + 0.5) / (double)scores->people - 0.5);
         for (size_t i = 0; i < scores->count; i++) {
             double score = collect_score(scores, p, i, NULL);
-            if (!isnan(score) && !isnan(from))
-                fprintf(commands, "%zu %.10g %.10g %.4g\n", i, score, from - score, place);
+            double less = collect_score(scores, p, base, NULL) - score;
+            if (!isnan(less))
+                fprintf(commands, "%zu %.10g %.10g %.4g\n", i, score, less, place);
         }
         fputc('\n', commands);
     }
     fputs("e\n$boxes << e\n", commands);
     for (size_t i = 0; i < scores->count; i++) {
-        const json_t *row = json_array_get(choices, i), *ends = json_object_get(row, "quartiles");
-        if (json_is_number(json_object_get(row, "median")))
-            fprintf(commands, "%zu %.10g %.10g %.10g\n", i,
-                    json_number_value(json_array_get(ends, 0)), collect_number(row, "median"),
-                    json_number_value(json_array_get(ends, 1)));
+        double median, ends[2];
+        if (json_unpack(json_array_get(choices, i), "{s:F, s:[F,F]}", "median", &median,
+                        "quartiles", &ends[0], &ends[1]) == 0)
+            fprintf(commands, "%zu %.10g %.10g %.10g\n", i, ends[0], median, ends[1]);
     }
     fputs("e\n", commands);
 }
 
-static void send_plot(const struct collect *all, const struct collect_scores *scores,
-                      const json_t *report, FILE *commands)
-{
-    const bool fine = all->kind == COLLECT_BS1116, has_reference = all->reference != COLLECT_NONE;
-    send_data(scores,
-              fine            ? COLLECT_NONE
-              : has_reference ? all->reference
-                              : 0,
-              json_object_get(report, "choices"), commands);
-    fputs("set multiplot layout 1,2\nunset key\nset grid ytics lt 1 lc rgb '#dddddd'\n"
-          "set boxwidth 0.5\nset style fill solid 0.2\n",
-          commands);
-    send_axis(all, scores, fine ? "grades minus the reference" : "ratings", commands);
-    fputs("plot $boxes using 1:2:2:4:4 with candlesticks lt 1 lc rgb '#3b528b', "
-          "$boxes using 1:3:3:3:3 with candlesticks lt 1 lw 2 lc rgb '#3b528b', "
-          "$points using ($1 + $4):2 with points pt 7 ps 0.4 lc rgb '#555555'\n",
-          commands);
-    send_axis(all, scores,
-              has_reference ? "reference minus each, by listener"
-                            : "first choice minus each, by listener",
-              commands);
-    fputs("set xzeroaxis lt 1 lc rgb '#000000'\n"
-          "plot $points using 1:3 with linespoints pt 7 ps 0.4 lt 1 lc rgb '#21918c'\n"
-          "unset multiplot\n",
-          commands);
-}
-
-enum status collect_draw(const struct collect *all, const json_t *report, const char *path,
-                         bool force)
+enum status collect_draw(const struct collect *all, const char *path, bool force)
 {
     struct gnuplot gnuplot;
     struct collect_scores scores;
     const struct gnuplot_settings settings = {
         .file = path, .force = force, .width = 1200, .height = 600};
-    enum status status = collect_scores_init(all, false, &scores);
+    TRY(collect_scores_init(all, false, &scores));
+    enum status status = gnuplot_open(&settings, &gnuplot);
     if (status == STATUS_OK) {
-        status = gnuplot_open(&settings, &gnuplot);
-        if (status == STATUS_OK)
-            send_plot(all, &scores, report, gnuplot.commands);
-        status = gnuplot_close(&gnuplot, status);
+        FILE *commands = gnuplot.commands;
+        send_data(all, &scores, commands);
+        fputs("set multiplot layout 1,2\nunset key\nset grid ytics lt 1 lc rgb '#dddddd'\n"
+              "set boxwidth 0.5\nset style fill solid 0.2\n",
+              commands);
+        send_axis(all, &scores,
+                  all->kind == COLLECT_BS1116 ? "grades minus the reference" : "ratings", commands);
+        fputs("plot $boxes using 1:2:2:4:4 with candlesticks lt 1 lc rgb '#3b528b', "
+              "$boxes using 1:3:3:3:3 with candlesticks lt 1 lw 2 lc rgb '#3b528b', "
+              "$points using ($1 + $4):2 with points pt 7 ps 0.4 lc rgb '#555555'\n",
+              commands);
+        send_axis(all, &scores,
+                  all->reference != COLLECT_NONE ? "reference minus each, by listener"
+                                                 : "first choice minus each, by listener",
+                  commands);
+        fputs("set xzeroaxis lt 1 lc rgb '#000000'\n"
+              "plot $points using 1:3 with linespoints pt 7 ps 0.4 lt 1 lc rgb '#21918c'\n"
+              "unset multiplot\n",
+              commands);
     }
+    status = gnuplot_close(&gnuplot, status);
     free(scores.table);
     return status;
 }

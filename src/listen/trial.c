@@ -26,6 +26,15 @@ size_t trial_draw(const struct trial *trial, size_t number, size_t place, size_t
     return (size_t)(strtoull(digest, NULL, 16) % bound);
 }
 
+void trial_shuffle(const struct trial *trial, size_t number, size_t *order, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t at = trial_draw(trial, number, i, i + 1);
+        order[i] = order[at];
+        order[at] = i;
+    }
+}
+
 enum status trial_init(struct trial *trial, const struct trial_kind *kind, size_t sounds,
                        size_t planned, const char *seed, struct trial_log *log)
 {
@@ -408,23 +417,15 @@ static size_t masks_of(const struct trial *trial)
     return ((const struct trial_ranking *)trial)->result.masks;
 }
 
-/* Draws the order of the masks in a trial (from 1): a Fisher-Yates shuffle. */
-static void draw_order(const struct trial *trial, size_t number, char *order)
-{
-    const size_t masks = masks_of(trial);
-    for (size_t i = 0; i < masks; i++) {
-        size_t at = trial_draw(trial, number, i, i + 1);
-        order[i] = order[at];
-        order[at] = (char)('1' + i);
-    }
-}
-
 static char *ranking_draw(const struct trial *trial)
 {
     size_t masks = masks_of(trial), trials = trial->planned;
     char *draws = calloc(trials, masks + 1);
     for (size_t t = 0; draws && t < trials; t++) {
-        draw_order(trial, t + 1, draws + t * (masks + 1));
+        size_t order[RANKING_MASKS_MOST] = {0};
+        trial_shuffle(trial, t + 1, order, masks);
+        for (size_t i = 0; i < masks; i++)
+            draws[t * (masks + 1) + i] = (char)('1' + order[i]);
         draws[t * (masks + 1) + masks] = t + 1 < trials ? ',' : '\0';
     }
     return draws;

@@ -63,6 +63,10 @@ const char *trial_log_head(const struct trial_log *log);
 MUST_CHECK enum status trial_log_hash(const char *before, const json_t *record,
                                       char hash[DIGEST_TEXT]);
 
+/* The commitment of a page's key: the hash of its salt, a blank, and the key without salt and
+ * commitment. Errors: memory. */
+MUST_CHECK enum status trial_log_commit(const json_t *key, char commitment[DIGEST_TEXT]);
+
 /* A record as text: sorted by name, without blanks, real numbers with at most 15 digits. Free it
  * with free(); NULL: memory. */
 char *trial_log_text(const json_t *record);
@@ -190,6 +194,9 @@ MUST_CHECK enum status trial_init(struct trial *trial, const struct trial_kind *
 
 /* Draws a number from 0 to bound-1 for a place of a trial. */
 size_t trial_draw(const struct trial *trial, size_t number, size_t place, size_t bound);
+
+/* Draws an order of the numbers from 0 to count-1 for a trial: a Fisher-Yates shuffle. */
+void trial_shuffle(const struct trial *trial, size_t number, size_t *order, size_t count);
 
 /* ---- trial.c: ABX ---- */
 

@@ -202,22 +202,37 @@ const json_t *trial_log_the_end(const struct trial_log *log)
     return log->end;
 }
 
-enum status trial_log_hash(const char *before, const json_t *record, char hash[DIGEST_TEXT])
+/* Hash of a text and a record, which is owned. */
+static enum status hash_of(const char *before, json_t *record, char hash[DIGEST_TEXT])
 {
-    json_t *bare = json_copy((json_t *)record);
-    char *text = NULL, *whole = NULL;
-    json_object_del(bare, "hash");
-    if (bare)
-        text = trial_log_text(bare);
-    json_decref(bare);
+    char *text = record ? trial_log_text(record) : NULL, *whole = NULL;
+    json_decref(record);
     if (!text || asprintf(&whole, "%s%s", before, text) < 0) {
         free(text);
-        return fail_memory("a log");
+        return fail_memory("a hash");
     }
     digest_of_text(whole, hash);
     free(whole);
     free(text);
     return STATUS_OK;
+}
+
+enum status trial_log_hash(const char *before, const json_t *record, char hash[DIGEST_TEXT])
+{
+    json_t *bare = json_copy((json_t *)record);
+    json_object_del(bare, "hash");
+    return hash_of(before, bare, hash);
+}
+
+enum status trial_log_commit(const json_t *key, char commitment[DIGEST_TEXT])
+{
+    char salt[DIGEST_TEXT + 1] = "";
+    json_t *bare = json_copy((json_t *)key);
+    const char *own = json_string_value(json_object_get(key, "salt"));
+    snprintf(salt, sizeof salt, "%s ", own ? own : "");
+    json_object_del(bare, "salt");
+    json_object_del(bare, "commitment");
+    return hash_of(salt, bare, commitment);
 }
 
 static bool add_text(struct trial_log *log, const char *text)

@@ -24,16 +24,6 @@ struct trial_preference {
 
 enum { DRAW_DIGITS = 3 /* digits of a trial in the draws, with the comma */ };
 
-/* Draws the order of the pairs in a round: a Fisher-Yates shuffle. */
-static void draw_pairs(const struct trial *trial, size_t round, size_t count, size_t *order)
-{
-    for (size_t i = 0; i < count; i++) {
-        size_t at = trial_draw(trial, round + 1, i, i + 1);
-        order[i] = order[at];
-        order[at] = i;
-    }
-}
-
 static char *preference_draw(const struct trial *trial)
 {
     const struct trial_preference *test = (const struct trial_preference *)trial;
@@ -42,7 +32,7 @@ static char *preference_draw(const struct trial *trial)
     for (size_t t = 0; draws && t < trial->planned; t++) {
         size_t round = t / count;
         if (t % count == 0)
-            draw_pairs(trial, round, count, order);
+            trial_shuffle(trial, round + 1, order, count);
         size_t pair = order[t % count];
         /* number 0 is no round: this draw decides the places in the first round */
         bool swapped = (trial_draw(trial, 0, pair, 2) + round) % 2 == 1;

@@ -337,18 +337,8 @@ static void add_choices(struct export *export)
 /* Computes the commitment and gives it to page and key. */
 static enum status commit(struct export *export)
 {
-    char commitment[DIGEST_TEXT], *whole = NULL;
-    json_t *salt = json_incref(json_object_get(export->key, "salt"));
-    json_object_del(export->key, "salt");
-    char *text = trial_log_text(export->key);
-    bool made = text && asprintf(&whole, "%s %s", json_string_value(salt), text) >= 0;
-    if (made)
-        digest_of_text(whole, commitment);
-    free(text);
-    free(whole);
-    json_object_set_new(export->key, "salt", salt);
-    if (!made)
-        return fail_memory("a key");
+    char commitment[DIGEST_TEXT];
+    TRY(trial_log_commit(export->key, commitment));
     json_object_set_new(export->key, "commitment", json_string(commitment));
     return json_object_set_new(export->page, "commitment", json_string(commitment)) == 0
                ? STATUS_OK

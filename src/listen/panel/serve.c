@@ -117,20 +117,8 @@ static enum status take_listeners(struct serve *serve)
 /* Checks that the key's commitment is of this key. */
 static enum status check_commitment(const struct serve *serve)
 {
-    char digest[DIGEST_TEXT] = "", *text = NULL;
-    json_t *bare = json_copy(serve->key);
-    json_object_del(bare, "salt");
-    json_object_del(bare, "commitment");
-    char *key = trial_log_text(bare);
-    json_decref(bare);
-    if (!key || asprintf(&text, "%s %s", text_of(serve->key, "salt"), key) < 0)
-        text = NULL;
-    if (text)
-        digest_of_text(text, digest);
-    free(key);
-    free(text);
-    if (!*digest)
-        return fail_memory("a key");
+    char digest[DIGEST_TEXT];
+    TRY(trial_log_commit(serve->key, digest));
     if (strcmp(digest, text_of(serve->key, "commitment")) != 0)
         return fail(CAUSE_DAMAGED, "%s was changed: it has not the hash of its content",
                     serve->key_path);
