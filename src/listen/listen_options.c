@@ -308,7 +308,6 @@ const struct command command_listen = {
              "  halo listen voice.wav --mask room.wav --or --mask hall.wav\n"
              "  halo listen voice.wav --mask room.wav --or --mask hall.wav --abx 16\n"
              "  halo listen original.wav --or encoded.mp3 --abx 16\n"
-             "  halo listen --verify test.json\n"
              "\n"
              "halo listen --help all lists all options, man halo describes them.",
     .usage =

@@ -1,5 +1,4 @@
 /* Tests in a browser: a test file's page is written, served, or both until the answers come. */
-#include "base/atomic_file.h"
 #include "base/atomic_folder.h"
 #include "base/json_text.h"
 #include "base/stop.h"
@@ -16,7 +15,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
+#include <unistd.h> /* environ */
 
 static const char *argument_of(const struct listen_options *options)
 {
@@ -127,47 +126,18 @@ static void show_link(void *context, const char *link)
         (void)posix_spawnp(&process, *words, NULL, NULL, words, environ);
 }
 
-/* Copies the saved answers to the file that stays. */
-static enum status keep(const char *saved, const char *path, bool force)
-{
-    json_t *answers = json_load_file(saved, 0, NULL);
-    char *text = answers ? json_dumps(answers, JSON_INDENT(1)) : NULL;
-    struct atomic_file file;
-    json_decref(answers);
-    if (!text)
-        return fail_memory("answers");
-    enum status status = atomic_file_open(&file, path, force);
-    if (status == STATUS_OK) {
-        size_t size = strlen(text);
-        status = write(file.fd, text, size) == (ssize_t)size
-                     ? atomic_file_keep(&file, path)
-                     : fail_errno(errno, "cannot write %s", path);
-        close(file.fd);
-    }
-    atomic_file_discard(&file);
-    free(text);
-    return status;
-}
-
 static enum status take_test(const struct listen_options *options, const char *page,
                              const char *path)
 {
-    char *saved = NULL;
     const struct export_settings export = export_of(options, page);
     struct serve_settings serve = serving(options, page);
-    serve.json = false;
-    serve.once = true;
-    serve.saved = &saved;
+    serve.output = path;
+    serve.force = options->play.force;
     serve.ready = show_link;
     TRY(export_page(&export, NULL));
     TRY(serve_run(&serve));
-    if (!saved)
-        return STATUS_INTERRUPTED;
-    enum status status = keep(saved, path, options->play.force);
-    free(saved);
-    if (status == STATUS_OK)
-        note("%s: the answers, with their key; halo listen --collect reads them", path);
-    return status;
+    note("%s: the answers, with their key; halo listen --collect reads them", path);
+    return STATUS_OK;
 }
 
 /* The file of the answers: TEST-LISTENER.json in the working folder, if --log names no other. */

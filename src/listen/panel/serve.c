@@ -226,11 +226,10 @@ static const char *flaw_of(const struct serve *serve, const json_t *answers)
     return are_known ? NULL : "these answers have trials that are not of this test";
 }
 
-/* Writes answers to a new file. */
-static enum status write_answers(const char *path, json_t *answers)
+static enum status write_answers(const char *path, bool force, json_t *answers)
 {
     struct atomic_file file;
-    enum status status = atomic_file_open(&file, path, false);
+    enum status status = atomic_file_open(&file, path, force);
     FILE *stream = status == STATUS_OK ? fdopen(file.fd, "w") : NULL;
     if (stream) {
         int error = fchmod(file.fd, S_IRUSR | S_IWUSR) != 0 ? errno : 0;
@@ -273,15 +272,18 @@ static json_t *with_key(const struct serve *serve, const char *name, json_t *ans
 
 static json_t *save_as(struct serve *serve, const char *path, json_t *whole, web_status *status)
 {
-    if (access(path, F_OK) == 0)
+    const struct serve_settings *settings = serve->settings;
+    bool force = settings->output && settings->force;
+    if (!force && access(path, F_OK) == 0)
         return refuse(status, TAKEN, "answers with this link are saved already");
-    if (mkdir(serve->answers, S_IRWXU) != 0 && errno != EEXIST
+    if (!settings->output && mkdir(serve->answers, S_IRWXU) != 0 && errno != EEXIST
             ? fail_errno(errno, "cannot create %s", serve->answers)
-            : write_answers(path, whole))
+            : write_answers(path, force, whole))
         return refuse(status, FAILED, "the answers could not be saved; download them instead");
-    report(serve, text_of(whole, "listener"), json_array_size(json_object_get(whole, "trials")),
-           path);
-    serve->ended = serve->settings->once;
+    if (!settings->output)
+        report(serve, text_of(whole, "listener"), json_array_size(json_object_get(whole, "trials")),
+               path);
+    serve->ended = settings->output != NULL;
     *status = DONE;
     return json_pack("{s:b}", "saved", 1);
 }
@@ -289,17 +291,16 @@ static json_t *save_as(struct serve *serve, const char *path, json_t *whole, web
 /* Saves answers that fit. */
 static json_t *save(struct serve *serve, const char *name, json_t *answers, web_status *status)
 {
-    char *path;
+    char *path = NULL;
+    const char *output = serve->settings->output;
     *status = FAILED;
-    if (asprintf(&path, "%s/%s.json", serve->answers, *name ? name : text_of(answers, "id")) < 0)
+    if (!output &&
+        asprintf(&path, "%s/%s.json", serve->answers, *name ? name : text_of(answers, "id")) < 0)
         return NULL;
     json_t *whole = with_key(serve, name, answers);
-    json_t *reply = save_as(serve, path, whole, status);
+    json_t *reply = save_as(serve, output ? output : path, whole, status);
     json_decref(whole);
-    if (serve->ended && serve->settings->saved)
-        *serve->settings->saved = path;
-    else
-        free(path);
+    free(path);
     return reply;
 }
 
@@ -386,7 +387,8 @@ static enum status serve_page(struct serve *serve)
     while (status == STATUS_OK && !serve->ended && !stop_requested())
         status = web_server_serve(server);
     web_server_close(server);
-    return status;
+    return status == STATUS_OK && serve->settings->output && !serve->ended ? STATUS_INTERRUPTED
+                                                                           : status;
 }
 
 static enum status run(struct serve *serve)

@@ -25,16 +25,17 @@ struct serve_settings {
     size_t name_count;
     const char *tls_certificate; /* PEM files; NULL: no TLS */
     const char *tls_key;
-    bool insecure; /* allows other than loopback addresses without TLS */
-    bool once;     /* ends when answers were saved */
-    char **saved;  /* `once`: gets the path of the answers, which the caller frees; or NULL */
-    bool json;     /* prints JSON for saved answers */
+    bool insecure;      /* allows other than loopback addresses without TLS */
+    const char *output; /* file of the only answers; then serving ends. NULL: FOLDER.answers */
+    bool force;         /* replace `output` */
+    bool json;          /* prints JSON for saved answers; with `output` nothing is printed */
     void (*ready)(void *context, const char *link); /* called with each link */
     void *context;                                  /* for `ready` */
 };
 
 /* Serves until a signal asks to stop, which is the usual end; call stop_watch first. Errors: those
- * of web_server_open; the key; the page is of another test; names; memory. */
+ * of web_server_open; the key; the page is of another test; names; memory; a signal before there
+ * was an `output`. */
 MUST_CHECK enum status serve_run(const struct serve_settings *settings);
 
 #endif
