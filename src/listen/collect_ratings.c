@@ -257,10 +257,11 @@ static enum status add_results(const struct collect *all, bool without, json_t *
         differ += is_pair && holm[i] <= 0.05;
     }
     if (tested > 0)
-        fprintf(all->text,
-                "%zu of %zu pairs differ beyond chance (5 %% level, Holm). For the others a "
-                "difference was\nnot shown; that does not prove that there is none.\n",
-                differ, tested);
+        fprintf(all->text, "%zu of %zu pairs differ beyond chance (5 %% level, Holm).%s", differ,
+                tested,
+                differ == tested ? "\n"
+                                 : " For the others a difference was\n"
+                                   "not shown; that does not prove that there is none.\n");
     free(scores->table);
     return status;
 }
@@ -320,6 +321,10 @@ enum status collect_ratings_report(struct collect *all)
     fprintf(all->text,
             "%s, of %zu listener%s\n(95 %% confidence: Student's t; bootstrap over %s):\n",
             collect_kinds[all->kind].title, all->people, all->people > 1 ? "s" : "", drawn);
+    fputs("who answered:", all->text);
+    for (size_t i = 0; i < all->people; i++)
+        fprintf(all->text, "%s %s", i > 0 ? "," : "", printable(all->persons[i].who));
+    fputc('\n', all->text);
     TRY(add_results(all, false, all->report));
     if (all->kind == COLLECT_BS1116)
         fputs("A choice whose whole interval is below 0 sounded worse than the reference.\n",

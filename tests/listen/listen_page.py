@@ -62,8 +62,8 @@ def make_test(folder, kind, trials=3):
     choices = "abc" if kind == "mushra" else "a" if kind == "bs1116" else "ab"
     if kind in ("mushra", "bs1116"):
         choices += "r"
-    truth = [[write_noise(folder.parent / f"{kind}{sound}-{name}.wav", draw) for name in choices]
-             for sound in range(2)]
+    truth = [{name: write_noise(folder.parent / f"{kind}{sound}-{name}.wav", draw)
+              for name in choices} for sound in range(2)]
     about = {"test": kind, "title": {"en": "Halls of <b>Oslo</b>", "de": "Säle"},
              "instructions": "Listen.\nThen judge.", "languages": ["en", "de"], "remarks": True,
              "before": [{"ask": {"en": "Age", "de": "Alter"}, "name": "age"},
@@ -85,7 +85,7 @@ def make_test(folder, kind, trials=3):
     key = json.loads(folder.with_suffix(".key").read_text())
     for one in key["trials"].values():
         for slot, choice in one["slots"].items():
-            samples[slot] = truth[one["sound"]][choice]
+            samples[slot] = truth[one["sound"]][key["choices"][choice]["name"]]
     return test, samples
 
 

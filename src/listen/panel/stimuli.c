@@ -189,6 +189,7 @@ enum status stimuli_render(const struct listening_test *test, const char *folder
 /* The versions of a sound while they are matched. */
 struct versions {
     const struct stimuli *stimuli;
+    const struct test_sound *sound;
     struct region *region;
     struct block block; /* the channels of all versions */
     struct mask *passing[TEST_CHOICES_MOST], *excerpts[TEST_CHOICES_MOST];
@@ -202,12 +203,14 @@ static enum status make_masks(struct versions *versions)
     for (size_t i = 0; i < stimuli->test->choice_count; i++) {
         const size_t channels = versions->region->sounds[i].format.channels;
         struct mask **mask = &versions->passing[i];
+        char name[200];
+        snprintf(name, sizeof name, "%s as %s", versions->sound->name,
+                 stimuli->test->choices[i].name);
         TRY(mask_create_passing(stimuli->test->choices[i].name, versions->block.channels, first,
                                 channels, channels, mask));
         (*mask)->rate = stimuli->rate;
         TRY(mask_widen(*mask, stimuli->channels));
-        TRY(level_match_excerpt(stimuli->test->choices[i].name, stimuli->rate,
-                                versions->block.data + first, channels, frames,
+        TRY(level_match_excerpt(name, stimuli->rate, versions->block.data + first, channels, frames,
                                 &versions->excerpts[i]));
         first += channels;
     }
@@ -290,7 +293,7 @@ static enum status match(const struct versions *versions, struct stimulus *stimu
 
 enum status stimulus_make(const struct stimuli *stimuli, size_t sound, struct stimulus *stimulus)
 {
-    struct versions versions = {.stimuli = stimuli};
+    struct versions versions = {.stimuli = stimuli, .sound = &stimuli->test->sounds[sound]};
     *stimulus = (struct stimulus){.frames = 0};
     enum status status = read_versions(&versions, sound);
     if (status == STATUS_OK)

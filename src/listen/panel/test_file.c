@@ -296,6 +296,16 @@ static bool is_the_sound(const struct test_choice *choice)
     return json_object_size(choice->render) == 1; /* its name */
 }
 
+/* The other choices are aligned with the first one. */
+static enum status put_reference_first(struct listening_test *test)
+{
+    struct test_choice reference = test->choices[test->reference];
+    memmove(test->choices + 1, test->choices, test->reference * sizeof reference);
+    test->choices[0] = reference;
+    test->reference = 0;
+    return STATUS_OK;
+}
+
 /* Without a name, the reference is the choice that is the sound itself; it is added if missing. */
 static enum status read_reference(struct listening_test *test)
 {
@@ -308,13 +318,14 @@ static enum status read_reference(struct listening_test *test)
         if (name ? strcmp(test->choices[i].name, name) == 0 : is_the_sound(&test->choices[i]))
             test->reference = i;
     if (test->reference != SIZE_MAX)
-        return STATUS_OK;
+        return put_reference_first(test);
     if (name)
         return refuse(test, "the reference '%s' is none of the choices", printable(name));
     json_t *reference = json_pack("{s:s}", "name", "reference");
     json_object_set_new(test->root, "added", reference);
     test->reference = test->choice_count;
-    return reference ? add_choice(test, "reference", reference, 0) : fail_memory("a test");
+    TRY(reference ? add_choice(test, "reference", reference, 0) : fail_memory("a test"));
+    return put_reference_first(test);
 }
 
 static enum status read_anchors(struct listening_test *test)

@@ -70,8 +70,8 @@ struct listening_test {
     enum test_kind kind;
     size_t sound_count, choice_count;
     struct test_sound sounds[TEST_SOUNDS_MOST];
-    struct test_choice choices[TEST_CHOICES_MOST]; /* as in the file, then the anchors */
-    size_t reference;                              /* a choice; SIZE_MAX: none */
+    struct test_choice choices[TEST_CHOICES_MOST]; /* reference, the others, anchors */
+    size_t reference;                              /* 0; SIZE_MAX: there is none */
     size_t repeats; /* `trials` of the file: how often each sound is judged */
     enum level_match_by match;
     bool align;
