@@ -1,5 +1,7 @@
 #include "listen/digest.h"
 
+#include "base/files_read.h"
+#include "base/json_text.h"
 #include "sound/sodium_library.h"
 
 #include <string.h>
@@ -49,6 +51,29 @@ bool digest_of_file(const char *path, char digest[DIGEST_TEXT])
     fclose(file);
     finish(&state, digest);
     return read;
+}
+
+struct digest_list {
+    json_t *files;
+    const char *except;
+};
+
+static void add_file(void *context, const char *path)
+{
+    const struct digest_list *list = context;
+    char digest[DIGEST_TEXT];
+    bool is_left_out = list->except && strncmp(path, list->except, strlen(list->except)) == 0;
+    json_t *name = is_left_out ? NULL : json_text(path);
+    if (name && digest_of_file(path, digest))
+        json_object_set_new(list->files, json_string_value(name), json_string(digest));
+    json_decref(name);
+}
+
+json_t *digest_files_read(const char *except)
+{
+    struct digest_list list = {json_object(), except};
+    files_read_each(add_file, &list);
+    return list.files;
 }
 
 void digest_of_mask(const struct mask *mask, char digest[DIGEST_TEXT])

@@ -7,6 +7,8 @@
 
 #include "mask/mask.h"
 
+#include <jansson.h>
+
 enum { DIGEST_TEXT = 65 /* 64 hexadecimal digits and the end */ };
 
 /* Starts libsodium. Errors: libsodium is missing; the system has no random source. */
@@ -16,6 +18,10 @@ void digest_of_text(const char *text, char digest[DIGEST_TEXT]);
 
 /* Returns false if the file cannot be read. */
 bool digest_of_file(const char *path, char digest[DIGEST_TEXT]);
+
+/* Digests of the files that this command has read, by their paths, without those in the folder
+ * `except` (NULL: all). NULL: memory. */
+json_t *digest_files_read(const char *except);
 
 /* Digest of the rate, taps, time zero, paths and coefficients of a routed mask. */
 void digest_of_mask(const struct mask *mask, char digest[DIGEST_TEXT]);

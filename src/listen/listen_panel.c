@@ -35,6 +35,22 @@ bool listen_panel_is_asked(const struct listen_options *options)
            (is_test_file(options) && !options->verify && !options->collect);
 }
 
+/* Whether there are options that have no effect on a test in a browser. */
+static bool has_others(const struct listen_options *options)
+{
+    const struct listen_options *usual = command_listen.defaults;
+    struct listen_options others;
+    memcpy(&others, options, sizeof others);
+    others.arguments = usual->arguments;
+    others.listener = others.log = others.page_folder = others.web = NULL;
+    others.tls_certificate = others.tls_key = NULL;
+    others.serve = others.web_insecure = false;
+    others.play.force = usual->play.force;
+    others.play.json = usual->play.json;
+    others.play.verbosity = usual->play.verbosity;
+    return memcmp(&others, usual, sizeof others) != 0;
+}
+
 static enum status check(const struct listen_options *options)
 {
     if (!options->serve &&
@@ -43,16 +59,15 @@ static enum status check(const struct listen_options *options)
                     "--web, --tls-certificate, --tls-key and --web-insecure need --serve");
     if (options->verify || options->collect || (options->serve && options->page_folder))
         return fail(CAUSE_USAGE, "use one of --export, --serve, --verify and --collect");
-    if (options->play.chain.stages.count > 0 || options->live_input || options->to_file ||
-        options->resume || listen_options_test(options) || options->from > 0 || options->to > 0)
+    if (has_others(options))
         return fail(CAUSE_USAGE, "the sounds, the choices and the kind of a test in a browser "
-                                 "stand in its test file, not among the options");
+                                 "stand in its test file; leave the options for them, for playing "
+                                 "and for reports out");
     if (options->arguments.count != 1)
         return fail(CAUSE_USAGE, "use one test file, or with --serve one folder of --export");
     if (options->serve && is_test_file(options))
         return fail(CAUSE_USAGE,
-                    "--serve needs the folder that --export wrote: halo listen %s "
-                    "--export FOLDER",
+                    "--serve needs the folder that --export wrote: halo listen %s --export FOLDER",
                     argument_of(options));
     if (!options->serve && !is_test_file(options))
         return fail(CAUSE_USAGE,
@@ -78,6 +93,11 @@ static enum status export_test(const struct listen_options *options)
     const struct export_settings settings = export_of(options, options->page_folder);
     size_t trials = 0;
     TRY(export_page(&settings, &trials));
+    if (options->play.json)
+        return json_print(json_pack("{s:o, s:o, s:I}", "page", json_text(settings.folder), "key",
+                                    json_sprintf("%s.key", settings.folder), "trials",
+                                    (json_int_t)trials),
+                          JSON_COMPACT, "the page");
     note("%s: a page of %zu trials; %s.key decodes its answers: keep it", settings.folder, trials,
          settings.folder);
     return STATUS_OK;

@@ -1,6 +1,5 @@
 /* A blind test of halo listen: its log, its keys and its lines on the screen. */
 #include "base/build_info.h"
-#include "base/files_read.h"
 #include "base/json_text.h"
 #include "listen/listen_session.h"
 #include "view/distinct_name.h"
@@ -42,23 +41,6 @@ static json_t *choices_json(const struct listen_session *session)
     return choices;
 }
 
-static void add_file(void *files, const char *path)
-{
-    char digest[DIGEST_TEXT];
-    json_t *name = json_text(path);
-    if (name && digest_of_file(path, digest))
-        json_object_set_new(files, json_string_value(name), json_string(digest));
-    json_decref(name);
-}
-
-/* Digests of the files that were read: sound, masks, and files of other stages. */
-static json_t *files_json(void)
-{
-    json_t *files = json_object();
-    files_read_each(add_file, files);
-    return files;
-}
-
 static json_t *stages_json(const struct listen_session *session)
 {
     const struct stage_list *stages = &session->stream.chain.stages;
@@ -93,7 +75,7 @@ static json_t *settings_json(const struct listen_session *session)
                      region_json(session), "switch", "out, pause, in", "fade", options->play.fade,
                      "match", bys[options->by], "align", options->align, "stages",
                      stages_json(session), "ceiling_db", options->play.ceiling_db, "files_sha256",
-                     files_json());
+                     digest_files_read(NULL));
 }
 
 /* Facts that may change when a test is continued. */

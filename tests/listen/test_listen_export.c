@@ -143,6 +143,11 @@ START_TEST(slots_play_their_choices)
     slot = json_array_get(json_object_get(trial, "open"), 0);
     ck_assert_uint_eq(choice_of(&page, trial, slot), 0);
     sound_free(&in);
+    const json_t *files = json_object_get(page.key, "files_sha256");
+    ck_assert_ptr_nonnull(
+        strstr(command_done("sha256sum in.wav").out, command_json_string(files, "in.wav")));
+    ck_assert_ptr_nonnull(json_object_get(files, "taps.txt"));
+    ck_assert_uint_eq(json_object_size(files), 2);
     page_free(&page);
     command_clean();
 }
@@ -359,12 +364,22 @@ START_TEST(wrong_tests_are_refused)
     command_refused(2, "needs a test file", "\"$HALO\" listen in.wav --export page");
     command_refused(1, "nothere.yml", "\"$HALO\" listen nothere.yml --export page");
     sound_text("test.yml", HEAD "{name: b, gain: -1}]\n");
+    static const char *const others[] = {
+        "--match rms",   "--from 1",    "--mask x.wav", "--no-align",   "--feedback",  "--fade 0.1",
+        "--device null", "--csv t.csv", "--abx 3",      "--live-input", "--ceiling -3"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        command_refused(2, "stand in its test file", "\"$HALO\" listen test.yml --export page %s",
+                        others[i]);
     command_done("mkdir page && echo precious >page/letter");
     command_refused(1, "exists", "\"$HALO\" listen test.yml --export page");
     command_refused(1, "is no page", "\"$HALO\" listen test.yml --export page --force");
     ck_assert_str_eq(command_done("cat page/letter").out, "precious\n");
-    command_done("rm -r page && \"$HALO\" listen test.yml --export page && "
-                 "\"$HALO\" listen test.yml --export page --force");
+    json_t *line =
+        command_json(command_done("rm -r page && \"$HALO\" listen test.yml --export page && "
+                                  "\"$HALO\" listen test.yml --export page --force --json")
+                         .out);
+    ck_assert_double_eq(command_json_number(line, "trials"), 16);
+    json_decref(line);
     /* a full disk leaves the page and the key that were there */
     command_done("cp page.key before && cp -r page copy");
     ck_assert_int_ne(command_run("ulimit -f 60; \"$HALO\" listen test.yml --export page -f").code,

@@ -3,8 +3,6 @@
 #include "base/atomic_file.h"
 #include "base/atomic_folder.h"
 #include "base/build_info.h"
-#include "base/files_read.h"
-#include "base/json_text.h"
 #include "listen/digest.h"
 #include "listen/panel/page_files.h"
 #include "listen/panel/stimuli.h"
@@ -309,19 +307,10 @@ static enum status add_sound(struct export *export, size_t sound)
 
 /* ---- the key ---- */
 
-static void add_file(void *files, const char *path)
-{
-    char digest[DIGEST_TEXT];
-    json_t *name = json_text(path);
-    if (name && digest_of_file(path, digest))
-        json_object_set_new(files, json_string_value(name), json_string(digest));
-    json_decref(name);
-}
-
 static void add_choices(struct export *export)
 {
     const struct listening_test *test = &export->test;
-    json_t *choices = json_object_get(export->key, "choices"), *files = json_object();
+    json_t *choices = json_object_get(export->key, "choices");
     for (size_t i = 0; i < test->choice_count; i++) {
         json_t *choice = json_pack("{s:s}", "name", test->choices[i].name);
         if (i == test->reference)
@@ -330,8 +319,7 @@ static void add_choices(struct export *export)
             json_object_set_new(choice, "anchor", json_real(test->choices[i].lowpass));
         json_array_append_new(choices, choice);
     }
-    files_read_each(add_file, files);
-    json_object_set_new(export->key, "files_sha256", files);
+    json_object_set(export->key, "files_sha256", export->stimuli.files);
 }
 
 /* Computes the commitment and gives it to page and key. */
@@ -357,7 +345,6 @@ static enum status prepare(struct export *export)
 {
     const struct listening_test *test = &export->test;
     char salt[DIGEST_TEXT];
-    TRY(digest_start());
     digest_draw_secret(salt);
     const char *kind = test_kind_names[test->kind];
     if (!json_object_get(test->root, "title"))
@@ -455,6 +442,7 @@ static enum status export_to(struct export *export, const char *key, const char 
     struct atomic_file file;
     TRY(check_folder(settings));
     TRY(test_file_read(settings->test, &export->test));
+    TRY(digest_start());
     enum status status = atomic_file_open(&file, key, settings->force);
     if (status == STATUS_OK)
         status = atomic_folder_open(&export->folder, settings->folder);
@@ -497,6 +485,7 @@ enum status export_page(const struct export_settings *settings, size_t *trials)
     atomic_folder_close(&export.folder);
     for (size_t i = 0; i < TEST_SOUNDS_MOST; i++)
         json_decref(export.slots[i]);
+    json_decref(export.stimuli.files);
     json_decref(export.page);
     json_decref(export.key);
     free(export.trials);

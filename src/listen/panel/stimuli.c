@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "base/stop.h"
 #include "batch/batch_job.h"
+#include "listen/digest.h"
 #include "render/render_job.h"
 
 #include <errno.h>
@@ -176,6 +177,8 @@ enum status stimuli_render(const struct listening_test *test, const char *folder
         status = fail_errno(errno, "cannot enter the folder of the test %s", test->path);
     if (status == STATUS_OK)
         status = render_all(stimuli, quiet);
+    if (status == STATUS_OK)
+        stimuli->files = digest_files_read(folder);
     if (before >= 0 && fchdir(before) != 0 && status == STATUS_OK)
         status = fail_errno(errno, "cannot go back to the working folder");
     if (before >= 0)

@@ -19,6 +19,7 @@ struct stimuli {
     const char *folder; /* of the rendered files; not owned */
     uint32_t rate;
     size_t channels;
+    json_t *files; /* digests of all files that were read, by their paths; the caller's */
 };
 
 /* Renders all into the folder. Shows progress on a terminal unless `quiet`. Errors: those of
