@@ -35,11 +35,13 @@ bool listen_panel_is_asked(const struct listen_options *options)
            (is_test_file(options) && !options->verify && !options->collect);
 }
 
-/* Whether there are options that have no effect on a test in a browser. */
+/* Whether there are options that have no effect on a test in a browser. Options begin as a copy of
+ * the defaults, so unchanged ones have the same bytes. */
 static bool has_others(const struct listen_options *options)
 {
     const struct listen_options *usual = command_listen.defaults;
     struct listen_options others;
+    const void *bytes = &others, *usual_bytes = usual;
     memcpy(&others, options, sizeof others);
     others.arguments = usual->arguments;
     others.listener = others.log = others.page_folder = others.web = NULL;
@@ -48,7 +50,7 @@ static bool has_others(const struct listen_options *options)
     others.play.force = usual->play.force;
     others.play.json = usual->play.json;
     others.play.verbosity = usual->play.verbosity;
-    return memcmp(&others, usual, sizeof others) != 0;
+    return memcmp(bytes, usual_bytes, sizeof others) != 0;
 }
 
 static enum status check(const struct listen_options *options)
