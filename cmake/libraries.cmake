@@ -133,7 +133,7 @@ halo_library(yaml import YAML libyaml
   HEADERS yaml.h
   SYMBOLS yaml_document_add_scalar yaml_document_append_mapping_pair yaml_document_delete yaml_document_get_node
     yaml_document_get_root_node yaml_event_delete yaml_parser_delete yaml_parser_initialize yaml_parser_load
-    yaml_parser_parse yaml_parser_set_input_file yaml_parser_set_input_string)
+    yaml_parser_parse yaml_parser_set_input_string)
 if(HALO_WITH_SECCOMP)
   halo_library(seccomp plugin/isolation SECCOMP libseccomp
     HEADERS seccomp.h

@@ -7,6 +7,7 @@
 #include "base/text_stream.h"
 #include "chain/chain_options.h"
 #include "chain/stage_paths.h"
+#include "import/yaml_depth.h"
 #include "import/yaml_library.h"
 
 #include <errno.h>
@@ -168,6 +169,8 @@ static enum status parse_text(const char *text, size_t size, struct chain_reader
 {
     yaml_parser_t parser;
     TRY(library_open(&yaml_library));
+    if (yaml_is_too_deep(text, size))
+        return fail(CAUSE_DAMAGED, "cannot use chain %s: it is nested too deeply", reader->path);
     TRY(refuse_alias(reader->path, text, size));
     TRY(parser_open(&parser, text, size));
     enum status status = STATUS_OK;

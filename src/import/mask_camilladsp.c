@@ -5,6 +5,7 @@
 
 #include "base/plural.h"
 #include "import/mask_eqapo.h"
+#include "import/yaml_depth.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -662,6 +663,8 @@ static enum status read_camilladsp(struct mask_config *config, struct mask **mas
     yaml_parser_t parser;
     enum status status;
     TRY(library_open(&yaml_library));
+    if (yaml_is_too_deep(config->text, strlen(config->text)))
+        return camilladsp_refuse(&dsp, "it is nested too deeply");
     if (!yaml_parser_initialize(&parser))
         return fail_memory("a mask");
     yaml_parser_set_input_string(&parser, (const unsigned char *)config->text,

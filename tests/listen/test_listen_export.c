@@ -359,6 +359,12 @@ START_TEST(wrong_tests_are_refused)
     refused("no text in the language 'de'", HEAD "{name: b, gain: 1}]\nlanguages: [en, de]\n"
                                                  "title: {en: A test}\n");
     refused("nested too deeply", "test: abx\nsounds: &x [*x]\n");
+    command_done("head -c 500000 /dev/zero | tr '\\0' '[' >deep.yml && mkdir folder.yml && "
+                 "(echo 'halo-chain: 1'; echo 'stages:'; cat deep.yml) >chain.yml");
+    command_refused(0, "nested too deeply", "\"$HALO\" listen deep.yml --export page");
+    command_refused(0, "nested too deeply", "\"$HALO\" render in.wav out.wav --chain chain.yml");
+    command_refused(0, "cannot read", "\"$HALO\" listen folder.yml --export page");
+    command_done("rm -r *.yml");
     refused("the name is there twice", "test: abx\ntest: abx\n");
     refused("ends before it begins", "test: abx\nsounds: [{file: in.wav, from: 2, to: 1}]\n");
     command_refused(2, "needs a test file", "\"$HALO\" listen in.wav --export page");

@@ -1,6 +1,7 @@
 #include "listen/panel/test_file.h"
 
 #include "base/printable.h"
+#include "import/yaml_depth.h"
 #include "import/yaml_library.h"
 
 #include <errno.h>
@@ -25,7 +26,11 @@ static enum status refuse(const struct listening_test *test, const char *format,
 
 /* ---- YAML as JSON ---- */
 
-enum { DEPTH_MOST = 16, NODES_MOST = 100000 /* an alias counts as what it stands for */ };
+enum {
+    BYTES_MOST = 1 << 20,
+    DEPTH_MOST = 16,
+    NODES_MOST = 100000, /* an alias counts as what it stands for */
+};
 
 struct conversion {
     yaml_document_t document;
@@ -100,14 +105,16 @@ static json_t *convert(struct conversion *conversion, int index, size_t depth)
     return array;
 }
 
-static enum status convert_file(struct listening_test *test, FILE *file)
+static enum status convert_text(struct listening_test *test, const char *text, size_t size)
 {
     struct conversion conversion = {.nodes = 0};
     yaml_parser_t parser;
     enum status status = STATUS_OK;
+    if (yaml_is_too_deep(text, size))
+        return refuse(test, "it is nested too deeply");
     if (!yaml_parser_initialize(&parser))
         return fail_memory("a test");
-    yaml_parser_set_input_file(&parser, file);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
     if (yaml_parser_load(&parser, &conversion.document)) {
         const yaml_node_t *root = yaml_document_get_root_node(&conversion.document);
         test->root = root ? convert(&conversion, 1, 0) : json_null();
@@ -126,10 +133,20 @@ static enum status read_yaml(struct listening_test *test)
 {
     TRY(library_open(&yaml_library));
     FILE *file = fopen(test->path, "re");
-    if (!file)
-        return fail_errno(errno, "cannot open the test %s", test->path);
-    enum status status = convert_file(test, file);
-    fclose(file);
+    char *text = malloc(BYTES_MOST);
+    size_t size = file && text ? fread(text, 1, BYTES_MOST, file) : 0;
+    enum status status;
+    if (!file || ferror(file))
+        status = fail_errno(errno, "cannot read the test %s", test->path);
+    else if (!text)
+        status = fail_memory("a test");
+    else if (size == BYTES_MOST)
+        status = refuse(test, "it has more than 1 MiB");
+    else
+        status = convert_text(test, text, size);
+    if (file)
+        fclose(file);
+    free(text);
     return status;
 }
 
