@@ -147,11 +147,6 @@ static enum status find_address(struct web_server *server, size_t *port)
 
 /* ---- answers ---- */
 
-json_t *web_error(const char *text)
-{
-    return json_pack("{s:s}", "error", text);
-}
-
 /* Sends JSON, which it releases. Returns what the callback has to, -1: each answer ends its
  * connection, since libwebsockets 4.1 hangs on some requests that follow another one. */
 static int reply(struct lws *wsi, web_status status, json_t *json)

@@ -67,6 +67,9 @@ MUST_CHECK static inline enum status web_server_open(const struct web_settings *
 #endif
 
 /* {"error": text}; NULL: memory ran out. */
-json_t *web_error(const char *text);
+static inline json_t *web_error(const char *text)
+{
+    return json_pack("{s:s}", "error", text);
+}
 
 #endif
