@@ -198,7 +198,7 @@ static enum status describe_answers(struct collect *all, const json_t *key)
         json_array_append_new(all->names, json_string(collect_text(choice, "name")));
         if (json_is_true(json_object_get(choice, "reference")))
             all->reference = index;
-        if (json_integer_value(json_object_get(choice, "anchor")) == 7000)
+        if (json_number_value(json_object_get(choice, "anchor")) == 7000)
             all->anchor = index;
     }
     all->choices = json_array_size(all->names);

@@ -44,7 +44,7 @@ static void draw_id(char id[DIGEST_TEXT])
     id[ID_DIGITS] = '\0';
 }
 
-/* Draws an order of the numbers below `count`: a Fisher-Yates shuffle. */
+/* Draws an order of the numbers below `count`, into zeros: a Fisher-Yates shuffle. */
 static void draw_order(size_t *order, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -69,7 +69,7 @@ static size_t copy_of(const struct export *export, size_t choice, size_t pair, b
 static void list_copies(struct export *export)
 {
     const struct listening_test *test = &export->test;
-    size_t order[COPIES_MOST], count = 0;
+    size_t order[COPIES_MOST] = {0}, count = 0;
     struct copy copies[COPIES_MOST];
     for (size_t i = 0; i < test->choice_count; i++) {
         bool is_reference = i == test->reference;
@@ -113,7 +113,7 @@ static void add_trial(struct export *export, const struct test_trial *trial)
     const struct listening_test *test = &export->test;
     bool training = test->sounds[trial->sound].training;
     json_t *open = json_array(), *hidden = json_array(), *slots = json_object();
-    size_t order[TEST_CHOICES_MOST];
+    size_t order[TEST_CHOICES_MOST] = {0};
     char id[DIGEST_TEXT], pair[DIGEST_TEXT];
     for (size_t i = 0; i < trial->choice_count && test->kind == TEST_ABX; i++)
         add_slot(export, trial, trial->choices[i], true, open, slots);
@@ -149,6 +149,7 @@ static enum status add_trials(struct export *export)
     draw_order(order, training);
     for (size_t i = 0; i < training; i++)
         add_trial(export, &export->trials[order[i]]);
+    memset(order, 0, count * sizeof *order);
     draw_order(order, count - training);
     for (size_t i = training; i < count; i++)
         add_trial(export, &export->trials[training + order[i - training]]);
@@ -416,31 +417,45 @@ static enum status keep(struct export *export, struct atomic_file *file, const c
     return status;
 }
 
-/* A folder that is replaced must be a page: another one would be lost with all its files. */
-static enum status check_folder(const struct export_settings *settings)
+static bool is_page(const char *folder)
 {
-    char *page;
+    static const char call[] = "halo_test({\"kind\":";
+    char *path, text[sizeof call] = "";
+    if (asprintf(&path, "%s/test.js", folder) < 0)
+        return false;
+    FILE *file = fopen(path, "re");
+    free(path);
+    if (!file)
+        return false;
+    (void)!fread(text, 1, sizeof call - 1, file);
+    fclose(file);
+    return strcmp(text, call) == 0;
+}
+
+/* A folder that is replaced must be a page: another one would be lost with all its files. Answers
+ * need the key of their page. */
+static enum status check_folder(const struct export_settings *settings, const char *answers)
+{
     struct stat about;
+    if (access(answers, F_OK) == 0)
+        return fail(CAUSE_EXISTS, "%s has answers to this page; move it away, with the page's key",
+                    answers);
     if (lstat(settings->folder, &about) != 0)
         return STATUS_OK;
     if (!settings->force)
         return fail(CAUSE_EXISTS, "%s exists; --force replaces a page", settings->folder);
-    if (asprintf(&page, "%s/test.js", settings->folder) < 0)
-        return fail_memory("a page");
-    bool is_page = access(page, F_OK) == 0;
-    free(page);
-    return is_page ? STATUS_OK
-                   : fail(CAUSE_EXISTS,
-                          "%s exists and is no page of a test; choose another "
-                          "name",
-                          settings->folder);
+    return is_page(settings->folder)
+               ? STATUS_OK
+               : fail(CAUSE_EXISTS, "%s exists and is no page of a test; choose another name",
+                      settings->folder);
 }
 
-static enum status export_to(struct export *export, const char *key, const char *renders)
+static enum status export_to(struct export *export, const char *key, const char *renders,
+                             const char *answers)
 {
     const struct export_settings *settings = export->settings;
     struct atomic_file file;
-    TRY(check_folder(settings));
+    TRY(check_folder(settings, answers));
     TRY(test_file_read(settings->test, &export->test));
     TRY(digest_start());
     enum status status = atomic_file_open(&file, key, settings->force);
@@ -469,16 +484,21 @@ static enum status export_to(struct export *export, const char *key, const char 
     return status;
 }
 
-enum status export_page(const struct export_settings *settings, size_t *trials)
+enum status export_page(const struct export_settings *given, size_t *trials)
 {
-    struct export export = {.settings = settings, .folder = {.held = -1}, .renders = {.held = -1}};
-    char *key = NULL, *renders = NULL;
+    struct export_settings settings = *given;
+    struct export export = {.settings = &settings, .folder = {.held = -1}, .renders = {.held = -1}};
+    char *folder = strdup(given->folder), *key = NULL, *renders = NULL, *answers = NULL;
     enum status status = STATUS_OK;
-    if (asprintf(&key, "%s.key", settings->folder) < 0 ||
-        asprintf(&renders, "%s.renders", settings->folder) < 0)
+    for (size_t end = folder ? strlen(folder) : 0; end > 1 && folder[end - 1] == '/';)
+        folder[--end] = '\0'; /* the key stands beside the folder, not in it */
+    settings.folder = folder;
+    if (!folder || asprintf(&key, "%s.key", folder) < 0 ||
+        asprintf(&renders, "%s.renders", folder) < 0 ||
+        asprintf(&answers, "%s.answers", folder) < 0)
         status = fail_memory("a page");
     if (status == STATUS_OK)
-        status = export_to(&export, key, renders);
+        status = export_to(&export, key, renders, answers);
     if (trials)
         *trials = export.trial_count;
     atomic_folder_close(&export.renders);
@@ -492,5 +512,7 @@ enum status export_page(const struct export_settings *settings, size_t *trials)
     test_file_free(&export.test);
     free(key);
     free(renders);
+    free(answers);
+    free(folder);
     return status;
 }

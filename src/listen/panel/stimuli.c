@@ -249,8 +249,8 @@ static double fade_at(size_t frame, size_t frames, uint32_t rate)
     return place < 1 ? 0.5 - 0.5 * cos(acos(-1) * place) : 1;
 }
 
-/* Writes a version with its gain, from the frame that lies `late` frames before the delayed
- * beginning. */
+/* Takes a version with its gain. `from`: the frame with which it begins, so that all begin at the
+ * same moment. */
 static enum status take(const struct versions *versions, size_t choice, size_t from,
                         struct stimulus *stimulus)
 {
