@@ -247,6 +247,89 @@ START_TEST(choices_are_matched)
 }
 END_TEST
 
+/* A version that would clip turns all down, also without matching; nothing is cut off. */
+START_TEST(loud_versions_do_not_clip)
+{
+    write_noise();
+    sound_text("test.yml", "test: abx\nsounds: [in.wav]\nmatch: none\nchoices:\n"
+                           "- {name: plain}\n- {name: loud, gain: 20}\n");
+    command_done("\"$HALO\" listen test.yml --export page");
+    struct page page = page_load();
+    const json_t *open = json_object_get(trial_at(&page, 0), "open");
+    size_t count;
+    double *plain = samples_of(&page, json_string_value(json_array_get(open, 0)), &count);
+    double *loud = samples_of(&page, json_string_value(json_array_get(open, 1)), &count), peak = 0;
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_double_eq_tol(loud[i], 10 * plain[i], 2e-6);
+        peak = fmax(peak, fabs(loud[i]));
+    }
+    ck_assert(peak > 0.99 && peak <= 1);
+    free(plain);
+    free(loud);
+    page_free(&page);
+    command_clean();
+}
+END_TEST
+
+/* Silence, an offset, a low tone and a single frame make pages, too. */
+START_TEST(odd_sounds_make_pages)
+{
+    for (int kind = 0; kind < 4; kind++) {
+        struct sound in = sound_create(FLOAT, RATE, 2, kind == 3 ? 1 : FRAMES);
+        for (size_t i = 0; i < in.block.frames; i++)
+            in.block.data[0][i] = kind == 0   ? 0
+                                  : kind == 1 ? 0.5F
+                                              : (float)sin(2 * M_PI * 20 * (double)i / RATE);
+        sound_save(&in, "in.wav");
+        sound_free(&in);
+        sound_text("test.yml", "test: abx\nsounds: [in.wav]\nchoices:\n- {name: plain}\n"
+                               "- {name: soft, gain: -20}\n");
+        command_done("\"$HALO\" listen test.yml --export page -f");
+        struct page page = page_load();
+        const json_t *open = json_object_get(trial_at(&page, 0), "open");
+        size_t count;
+        double *plain = samples_of(&page, json_string_value(json_array_get(open, 0)), &count);
+        double *soft = samples_of(&page, json_string_value(json_array_get(open, 1)), &count);
+        ck_assert_uint_eq(count, 2 * (kind == 3 ? 1 : FRAMES));
+        for (size_t i = 0; i < count && kind > 0; i++) /* matched: one as loud as the other */
+            ck_assert_double_eq_tol(plain[i], soft[i], 1e-4);
+        free(plain);
+        free(soft);
+        page_free(&page);
+    }
+    command_clean();
+}
+END_TEST
+
+/* The report finds the 7 kHz anchor in the key that --export wrote. */
+START_TEST(a_deaf_listener_is_flagged)
+{
+    write_noise();
+    sound_text("test.yml", "test: mushra\nsounds: [in.wav]\nchoices: [{name: a, gain: -1}]\n");
+    command_done("\"$HALO\" listen test.yml --export page");
+    struct page page = page_load();
+    const json_t *trial = trial_at(&page, 0), *hidden = json_object_get(trial, "hidden"), *slot;
+    json_t *ratings = json_array();
+    size_t index;
+    json_array_foreach((json_t *)hidden, index, slot)
+    {
+        static const int by_choice[] = {100, 60, 20, 95}; /* reference, a, the anchors */
+        json_array_append_new(ratings, json_integer(by_choice[choice_of(&page, trial, slot)]));
+    }
+    json_t *answers =
+        json_pack("{s:s, s:s, s:O, s:s, s:b, s:[{s:O, s:i, s:O, s:o}]}", "halo", "answers", "kind",
+                  "mushra", "commitment", json_object_get(page.test, "commitment"), "id",
+                  "00000000000000000000000000000001", "complete", 1, "trials", "trial",
+                  json_object_get(trial, "id"), "seconds", 9, "shown", hidden, "ratings", ratings);
+    ck_assert_int_eq(json_dump_file(answers, command_path("a.json"), 0), 0);
+    struct command_result report = command_done("\"$HALO\" listen --collect a.json page.key");
+    command_expect(report.out, "hidden reference below 90 in 0, 7 kHz anchor above 90 in 1");
+    json_decref(answers);
+    page_free(&page);
+    command_clean();
+}
+END_TEST
+
 static void add_text(json_t *seen, const char *text)
 {
     ck_assert_ptr_null(json_object_get(seen, text));
@@ -344,6 +427,15 @@ START_TEST(wrong_tests_are_refused)
 #define HEAD "test: abx\nsounds: [in.wav]\nchoices: [{name: a}, "
     refused("no valid YAML", "test: [abx\n");
     refused("'test' is none of", "sounds: [in.wav]\n");
+    refused("'remarks' of a test must be a true or false", HEAD "{name: b}]\nremarks: yes\n");
+    refused("'training' of a sound must be",
+            "test: abx\nsounds: [in.wav, {file: in.wav, name: x, training: yes}]\n");
+    refused("'anchors' of a test must be a list", "test: mushra\nanchors: 3500\n");
+    refused("'reference' of a test must be a text", "test: mushra\nreference: 5\n");
+    refused("'match' of a test must be a text", HEAD "{name: b}]\nmatch: 3\n");
+    refused("'languages' is a list such as", HEAD "{name: b}]\nlanguages: [en_US]\n");
+    refused("two questions have the name",
+            HEAD "{name: b}]\nbefore: [{ask: a, name: x}, {ask: b, name: x}]\n");
     refused("'soundz' is no member", "test: abx\nsoundz: [in.wav]\n");
     refused("no 'sounds' that count", "test: abx\nsounds: [{file: in.wav, training: true}]\n");
     refused("two sounds have the name", "test: abx\nsounds: [in.wav, in.wav]\n");
@@ -379,6 +471,8 @@ START_TEST(wrong_tests_are_refused)
     command_done("mkdir page && echo precious >page/letter");
     command_refused(1, "exists", "\"$HALO\" listen test.yml --export page");
     command_refused(1, "is no page", "\"$HALO\" listen test.yml --export page --force");
+    command_done("echo 'describe(1)' >page/test.js"); /* of another project */
+    command_refused(1, "is no page", "\"$HALO\" listen test.yml --export page --force");
     ck_assert_str_eq(command_done("cat page/letter").out, "precious\n");
     json_t *line =
         command_json(command_done("rm -r page && \"$HALO\" listen test.yml --export page && "
@@ -386,6 +480,9 @@ START_TEST(wrong_tests_are_refused)
                          .out);
     ck_assert_double_eq(command_json_number(line, "trials"), 16);
     json_decref(line);
+    command_done("mkdir page.answers");
+    command_refused(1, "has answers to this page", "\"$HALO\" listen test.yml --export page -f");
+    command_done("rmdir page.answers");
     /* a full disk leaves the page and the key that were there */
     command_done("cp page.key before && cp -r page copy");
     ck_assert_int_ne(command_run("ulimit -f 60; \"$HALO\" listen test.yml --export page -f").code,
@@ -397,5 +494,6 @@ START_TEST(wrong_tests_are_refused)
 END_TEST
 
 SUITE_MAIN("listen_export", slots_play_their_choices, anchors_are_those_of_the_standard,
-           choices_are_matched, the_page_tells_nothing,
+           choices_are_matched, loud_versions_do_not_clip, odd_sounds_make_pages,
+           a_deaf_listener_is_flagged, the_page_tells_nothing,
            a_hidden_reference_is_not_known_by_its_copies, wrong_tests_are_refused)

@@ -157,18 +157,39 @@ static const char *text_of(const json_t *object, const char *name)
     return json_string_value(json_object_get(object, name));
 }
 
-static enum status check_names(const struct listening_test *test, const json_t *object,
-                               const char *what, const char *const *names)
+enum member_type { ANY, TEXT, NUMBER, TRUTH, LIST };
+static const char *const type_names[] = {
+    [TEXT] = "text", [NUMBER] = "number", [TRUTH] = "true or false", [LIST] = "list"};
+
+/* A member that an object may have. A list of them ends with the name NULL. */
+struct member {
+    const char *name;
+    enum member_type type;
+};
+
+static bool is_of(const json_t *value, enum member_type type)
+{
+    return type == TEXT     ? json_is_string(value)
+           : type == NUMBER ? json_is_number(value)
+           : type == TRUTH  ? json_is_boolean(value)
+           : type == LIST   ? json_is_array(value)
+                            : true;
+}
+
+static enum status check_members(const struct listening_test *test, const json_t *object,
+                                 const char *what, const struct member *members)
 {
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)object, name, value)
     {
-        const char *const *known = names;
-        while (*known && strcmp(*known, name) != 0)
+        const struct member *known = members;
+        while (known->name && strcmp(known->name, name) != 0)
             known++;
-        if (!*known)
+        if (!known->name)
             return refuse(test, "'%s' is no member of %s", printable(name), what);
+        if (!is_of(value, known->type))
+            return refuse(test, "'%s' of %s must be a %s", name, what, type_names[known->type]);
     }
     return json_is_object(object) ? STATUS_OK : refuse(test, "%s is no list of members", what);
 }
@@ -196,17 +217,20 @@ static enum status check_text(const struct listening_test *test, const json_t *t
 
 static enum status check_questions(const struct listening_test *test, const char *name)
 {
-    static const char *const names[] = {"ask", "name", "answers", NULL};
+    static const struct member members[] = {{"ask", ANY}, {"name", TEXT}, {"answers", LIST}, {0}};
     json_t *questions = json_object_get(test->root, name), *question, *answer;
     size_t index, at;
-    if (questions && !json_is_array(questions))
-        return refuse(test, "'%s' is no list of questions", name);
     json_array_foreach(questions, index, question)
     {
-        TRY(check_names(test, question, "a question", names));
+        TRY(check_members(test, question, "a question", members));
         TRY(check_text(test, json_object_get(question, "ask"), "'ask' of a question", false));
         if (!text_of(question, "name"))
             return refuse(test, "a question of '%s' has no 'name'", name);
+        for (at = 0; at < index; at++)
+            if (strcmp(text_of(json_array_get(questions, at), "name"), text_of(question, "name")) ==
+                0)
+                return refuse(test, "two questions have the name '%s'",
+                              printable(text_of(question, "name")));
         json_array_foreach(json_object_get(question, "answers"), at, answer)
         {
             TRY(check_text(test, answer, "an answer", false));
@@ -244,7 +268,8 @@ static enum status name_sound(const struct listening_test *test, json_t *object,
 
 static enum status read_sounds(struct listening_test *test)
 {
-    static const char *const names[] = {"file", "name", "from", "to", "training", NULL};
+    static const struct member members[] = {{"file", TEXT}, {"name", TEXT},      {"from", NUMBER},
+                                            {"to", NUMBER}, {"training", TRUTH}, {0}};
     json_t *sounds = json_object_get(test->root, "sounds"), *object;
     size_t index, counting = 0;
     json_array_foreach(sounds, index, object)
@@ -255,7 +280,7 @@ static enum status read_sounds(struct listening_test *test)
         }
         if (index == TEST_SOUNDS_MOST)
             return refuse(test, "it has more than %d sounds", TEST_SOUNDS_MOST);
-        TRY(check_names(test, object, "a sound", names));
+        TRY(check_members(test, object, "a sound", members));
         struct test_sound *sound = &test->sounds[index];
         sound->file = text_of(object, "file");
         if (!sound->file)
@@ -387,14 +412,27 @@ static enum status read_kind(struct listening_test *test)
                : refuse(test, "'test' is none of abx, preference, mushra and bs1116");
 }
 
+/* Whether browsers take a text as a language (BCP 47): letters, then parts after hyphens. */
+static bool is_language(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    size_t length = text ? strspn(text, letters) : 0;
+    while (length >= 2 && length <= 8 && text[length] == '-') {
+        text += length + 1;
+        length = strspn(text, letters);
+        length += strspn(text + length, "0123456789");
+    }
+    return length >= 2 && length <= 8 && !text[length];
+}
+
 static enum status read_texts(const struct listening_test *test)
 {
     json_t *languages = json_object_get(test->root, "languages"), *item;
     size_t index;
     json_array_foreach(languages, index, item)
     {
-        if (!json_is_string(item))
-            return refuse(test, "'languages' is a list such as [en, de]");
+        if (!is_language(json_string_value(item)))
+            return refuse(test, "'languages' is a list such as [en, de, pt-BR]");
     }
     json_array_foreach(json_object_get(test->root, "listeners"), index, item)
     {
@@ -428,13 +466,14 @@ static enum status read_settings(struct listening_test *test)
 
 enum status test_file_read(const char *path, struct listening_test *test)
 {
-    static const char *const names[] = {"test",      "title",   "instructions", "languages",
-                                        "sounds",    "choices", "reference",    "anchors",
-                                        "trials",    "remarks", "before",       "after",
-                                        "listeners", "match",   "align",        NULL};
+    static const struct member members[] = {
+        {"test", TEXT},      {"title", ANY},     {"instructions", ANY}, {"languages", LIST},
+        {"sounds", LIST},    {"choices", LIST},  {"reference", TEXT},   {"anchors", LIST},
+        {"trials", NUMBER},  {"remarks", TRUTH}, {"before", LIST},      {"after", LIST},
+        {"listeners", LIST}, {"match", TEXT},    {"align", TRUTH},      {0}};
     *test = (struct listening_test){.path = path};
     TRY(read_yaml(test));
-    TRY(check_names(test, test->root, "a test", names));
+    TRY(check_members(test, test->root, "a test", members));
     TRY(read_kind(test));
     TRY(read_texts(test));
     TRY(read_settings(test));
