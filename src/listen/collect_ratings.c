@@ -81,7 +81,7 @@ struct results {
     size_t count;
     struct estimate {
         size_t score, other;     /* `score` minus `other`; `other` scores.count: `score` alone */
-    } estimates[ESTIMATES_MOST]; /* first every score alone */
+    } estimates[ESTIMATES_MOST]; /* The scores alone come first. */
 };
 
 /* An estimate for a listener; NaN: there is none. `sounds` as in collect_score. */

@@ -111,7 +111,7 @@ static enum status check_log(const struct collect *all, const struct collect_fil
 static void describe_logs(struct collect *all)
 {
     const json_t *choices = json_object_get(all->model->root, "choices");
-    const json_t *masks = json_object_get(all->model->root, "masks"); /* not in logs of abx */
+    const json_t *masks = json_object_get(all->model->root, "masks"); /* Logs of abx have none. */
     all->choices = masks ? (size_t)json_integer_value(masks) : 2;
     for (size_t i = 0; i < all->choices; i++)
         json_array_append_new(all->names, json_string(name_of(json_array_get(choices, i))));

@@ -32,7 +32,7 @@ struct collect_file {
     const char *path;
     json_t *root;
     const char *kind, *mark;    /* kind of test; a text that identifies the listener's test */
-    struct trial_replay replay; /* logs only; owns `root` */
+    struct trial_replay replay; /* Only logs have one. It owns `root`. */
     bool is_answers, is_key;    /* neither: a log */
 };
 
@@ -42,7 +42,7 @@ struct collect_trial {
     size_t number;  /* number of the trial in its file, from 1 */
     double seconds; /* duration */
     const char *remark;
-    double ratings[COLLECT_CHOICES_MOST]; /* by choice; NaN: the choice was not in the trial */
+    double ratings[COLLECT_CHOICES_MOST]; /* One for each choice. NaN: the trial lacks it. */
     size_t first, second; /* abx: X and the answer; preference: the choices in their places */
     size_t preferred;     /* preference: a choice, or COLLECT_NONE */
 };
@@ -60,17 +60,17 @@ struct collect {
     const struct collect_file *model; /* the first file that is no key; all others must fit it */
     enum collect_kind kind;
     size_t choices;
-    json_t *names;        /* of the choices */
+    json_t *names;        /* Names of the choices. */
     size_t reference;     /* choice that is the hidden reference; COLLECT_NONE: none */
     size_t anchor;        /* choice that is the 7 kHz anchor; COLLECT_NONE: none */
-    const json_t *sounds; /* of the key; NULL: a log, which has a single sound */
+    const json_t *sounds; /* The key's sounds. NULL: a log, which has a single sound. */
     size_t trial_count;
     struct collect_trial *trials;
     size_t people;
     struct collect_person *persons;
-    size_t tests, early; /* numbers of tests, and of those that were stopped early */
-    double *room;        /* for a number of each trial, or two of each listener */
-    json_t *report;      /* made with `text`, its form for people */
+    size_t tests, early; /* Counts of all tests, and of those stopped early. */
+    double *room;        /* Room for a number of each trial, or two of each listener. */
+    json_t *report;      /* The report as JSON. It grows together with `text`. */
     FILE *text;
 };
 
@@ -106,7 +106,7 @@ struct collect_scores {
     size_t choices[COLLECT_CHOICES_MOST];
     struct collect_score {
         double sum, count;
-    } *table; /* by listener, sound and score */
+    } *table; /* The order is: listener, sound, score. */
 };
 
 /* `without`: leaves out the flagged listeners. Errors: memory. */

@@ -24,8 +24,8 @@ import wave
 import numpy
 
 RATE, FRAMES = 48000, 96000
-FADE, PAUSE = 480, 960 # frames of a switch
-PATIENCE = 120 # seconds that a busy machine may take for anything
+FADE, PAUSE = 480, 960 # A switch fades and pauses for so many frames.
+PATIENCE = 120 # A busy machine may take so many seconds for anything.
 HALO = sys.argv[1]
 PICTURES = sys.argv[2] if len(sys.argv) > 2 else None
 
@@ -38,7 +38,7 @@ def until(what, ready):
         if result:
             return result
         time.sleep(0.05)
-    raise AssertionError(f"waited in vain for {what}")
+    raise AssertionError(f"{what} did not come within {PATIENCE} s")
 
 
 # ---- a test's folder ----
@@ -78,7 +78,7 @@ def make_test(folder, kind, trials=3):
     if kind == "mushra":
         about["anchors"] = []
     path = folder.with_suffix(".yml")
-    path.write_text(json.dumps(about)) # which is YAML
+    path.write_text(json.dumps(about)) # JSON is YAML.
     subprocess.run([HALO, "listen", path, "--export", folder], check=True)
     script = (folder / "test.js").read_text()
     test = json.loads(script[len("halo_test("):script.rindex(")")])
@@ -203,7 +203,7 @@ class Loudspeaker:
                             "PULSE_SERVER": f"unix:{work}/native",
                             "PULSE_CONFIG": f"{work}/daemon.conf"}
         (work / "pulse").mkdir(mode=0o700)
-        (work / "daemon.conf").write_text( # what Chromium takes for the rate of the sink
+        (work / "daemon.conf").write_text( # Chromium takes this for the rate of the sink.
             f"default-sample-rate = {RATE}\ndefault-sample-format = float32le\n")
         self.server = subprocess.Popen(
             ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--disallow-exit",
@@ -410,7 +410,7 @@ def abx_by_clicks(browser, folder, test, width):
     start(browser, (folder / "index.html").as_uri(), width)
     clicked = []
     for number in range(4):
-        if number == 1: # what a reload does in the browser's own words
+        if number == 1: # The training is over.
             browser.wait("//h1[text()='The training is over. The test has 3 trials.']")
             browser.click(button("Start"))
         at_trial(browser, number)
@@ -458,7 +458,7 @@ def mushra_by_keys(browser, folder, test, width):
             at_trial(browser, number)
             browser.keys("5") # nothing plays
             nothing_yet(browser, "Please listen first to: Reference, A, B, C, D.")
-            browser.keys("r5abcd") # of these only D gets a rating
+            browser.keys("r5abcd") # Only D gets a rating.
             browser.keys("7\ue00e\ue007") # page up; enter
             browser.wait("//p[text()='Please rate: A, B, C.']")
             equal("sliders that can move",
@@ -539,7 +539,9 @@ def here_by_keys(browser, path):
     """halo listen test.yml: serves the page, saves the answers and reports them."""
     log = path.with_suffix(".json")
     program = subprocess.Popen([HALO, "listen", path, "--listener", "Jürg +", "--log", log],
-                               stdout=subprocess.PIPE, text=True)
+                               stdout=subprocess.PIPE, text=True,
+                               env={name: value for name, value in os.environ.items()
+                                    if name not in ("DISPLAY", "WAYLAND_DISPLAY")})
     program.stdout.readline()
     browser.open("about:blank", 360)
     start(browser, program.stdout.readline().strip(), 360, None)

@@ -361,7 +361,7 @@ START_TEST(the_page_tells_nothing)
         ck_assert_uint_eq(choice_of(&page, trial, json_array_get(open, 1)), 1);
         first_is_a += choice_of(&page, trial, json_array_get(hidden, 0)) == 0;
     }
-    ck_assert(first_is_a > 20 && first_is_a < 80); /* by chance fails once in 1e9 */
+    ck_assert(first_is_a > 20 && first_is_a < 80); /* Chance alone fails once in 1e9. */
     ck_assert_int_ne(command_run("grep -rl 'secret\\|test.yml' page").code, 0);
     ck_assert_str_eq(command_done("stat -c %%a page.key").out, "600\n");
     ck_assert_str_eq(command_files(), "in.wav page page.key test.yml");
@@ -471,7 +471,7 @@ START_TEST(wrong_tests_are_refused)
     command_done("mkdir page && echo precious >page/letter");
     command_refused(1, "exists", "\"$HALO\" listen test.yml --export page");
     command_refused(1, "is no page", "\"$HALO\" listen test.yml --export page --force");
-    command_done("echo 'describe(1)' >page/test.js"); /* of another project */
+    command_done("echo 'describe(1)' >page/test.js"); /* Other projects have such a file. */
     command_refused(1, "is no page", "\"$HALO\" listen test.yml --export page --force");
     ck_assert_str_eq(command_done("cat page/letter").out, "precious\n");
     json_t *line =

@@ -22,7 +22,7 @@ enum { ID_DIGITS = 16, COPIES_MOST = 2 * TEST_CHOICES_MOST + 1, SAMPLE_BYTES = 3
 /* A version of a sound in its data file. */
 struct copy {
     size_t choice;
-    size_t pair; /* of a hidden reference of bs1116; otherwise 0 */
+    size_t pair; /* Only hidden references of bs1116 have one; others have 0. */
     bool open;
 };
 
@@ -34,7 +34,7 @@ struct export {
     size_t trial_count;
     struct test_trial *trials;
     size_t copy_count;
-    struct copy copies[COPIES_MOST];              /* the same for all sounds */
+    struct copy copies[COPIES_MOST];              /* All sounds have the same. */
     json_t *page, *key, *slots[TEST_SOUNDS_MOST]; /* `slots` of each sound's data file */
 };
 

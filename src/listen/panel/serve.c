@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 enum {
-    TOKEN = 32,         /* digits of a token, and of an id */
-    NAME_MOST = 100,    /* bytes of a name */
-    WRONG_A_SECOND = 5, /* wrong tokens that are answered in a second */
+    TOKEN = 32,         /* Tokens and ids have so many digits. */
+    NAME_MOST = 100,    /* A name has at most so many bytes. */
+    WRONG_A_SECOND = 5, /* So many wrong tokens are answered in a second. */
     LINK_MOST = WEB_LINK + 2 * DIGEST_TEXT + 3 * NAME_MOST,
 };
 
@@ -33,7 +33,7 @@ struct serve {
     const json_t *listeners; /* names that are accepted; NULL: any */
     json_t *own_listeners;   /* `listeners`, if the settings name them */
     long long second;        /* when the last wrong token came */
-    unsigned wrong;          /* wrong tokens in that second */
+    unsigned wrong;          /* Count of wrong tokens in that second. */
     bool ended;
 };
 

@@ -18,7 +18,7 @@
 
 struct serve_settings {
     const char *folder;  /* folder of the page. Beside it are FOLDER.key and FOLDER.answers. */
-    const char *address; /* as in struct web_settings */
+    const char *address; /* Its form is that of struct web_settings. */
     /* Names of the listeners. If there are none, the key's member "listeners" has the names. If it
      * is missing, too, there is one link without a name, for any number of listeners. */
     const char *const *names;
@@ -30,7 +30,7 @@ struct serve_settings {
     bool force;         /* replace `output` */
     bool json;          /* prints JSON for saved answers; with `output` nothing is printed */
     void (*ready)(void *context, const char *link); /* called with each link */
-    void *context;                                  /* for `ready` */
+    void *context;                                  /* `ready` gets this. */
 };
 
 /* Serves until a signal asks to stop, which is the usual end; call stop_watch first. Errors: those

@@ -16,7 +16,7 @@
 
 struct stimuli {
     const struct listening_test *test;
-    const char *folder; /* of the rendered files; not owned */
+    const char *folder; /* It holds the rendered files. Not owned. */
     uint32_t rate;
     size_t channels;
     json_t *files; /* digests of all files that were read, by their paths; the caller's */

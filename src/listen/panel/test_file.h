@@ -41,10 +41,10 @@
 #include <stddef.h>
 
 enum test_kind { TEST_ABX, TEST_PREFERENCE, TEST_MUSHRA, TEST_BS1116 };
-extern const char *const test_kind_names[]; /* as in files; NULL-terminated */
+extern const char *const test_kind_names[]; /* Files use these names. The last is NULL. */
 
 enum {
-    TEST_CHOICES_MOST = 12, /* with the reference and the anchors */
+    TEST_CHOICES_MOST = 12, /* The reference and the anchors count. */
     TEST_SOUNDS_MOST = 100,
     TEST_REPEATS_MOST = 100,
 };
@@ -91,7 +91,7 @@ struct test_trial {
     size_t sound;
     size_t choice_count;
     size_t choices[TEST_CHOICES_MOST];
-    size_t pair, round; /* number of the pair or choice within the sound, and of its repetition */
+    size_t pair, round; /* The pair or choice within the sound, and its repetition. */
 };
 
 /* Makes the list of trials, for free(). Errors: memory. */

@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 enum {
-    PATIENCE = 30,          /* seconds */
-    HEADERS_MOST = 1 << 14, /* bytes of a request's headers */
-    REPLY_MOST = 4096,      /* bytes of an answer that is no file */
+    PATIENCE = 30,          /* A silent client is disconnected after so many seconds. */
+    HEADERS_MOST = 1 << 14, /* A request's headers have at most so many bytes. */
+    REPLY_MOST = 4096,      /* An answer that is no file has at most so many bytes. */
     OWN_FILES = 2,          /* descriptors of libwebsockets: the listening socket and an event */
     NAME_MOST = 256,
 };
@@ -40,7 +40,7 @@ struct web_server {
     struct lws_context *context;
     struct lws_vhost *vhost;
     int folder;
-    int family;           /* of the address: AF_INET or AF_INET6 */
+    int family;           /* The address is AF_INET or AF_INET6. */
     char host[NAME_MOST]; /* the address as a number */
     bool is_loopback;
     bool is_any;
@@ -206,11 +206,11 @@ static int send_file(const struct web_server *server, struct lws *wsi, const cha
     int fd = server->settings->serves(name) ? open_file(server, name) : -1;
     if (fd < 0)
         return refuse(wsi, HTTP_STATUS_NOT_FOUND, "there is no such page");
-    char path[64]; /* of the file that was checked, whatever has its name now */
+    char path[64]; /* This is the checked file, whatever has its name now. */
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     int sent = lws_serve_http_file(wsi, path, type_of(name), headers, (int)sizeof headers - 1);
     close(fd);
-    return sent == 0 ? 0 : -1; /* else it is sent, or cannot be */
+    return sent == 0 ? 0 : -1; /* Otherwise the file is sent, or cannot be sent. */
 }
 
 /* ---- requests ---- */
@@ -342,7 +342,7 @@ static const struct lws_protocols protocols[] = {
 
 /* ---- the server ---- */
 
-static char first_line[256]; /* of libwebsockets' messages: the cause; later ones follow from it */
+static char first_line[256]; /* libwebsockets' first message names the cause. */
 
 static void take_line(int level, const char *line)
 {

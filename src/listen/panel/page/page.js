@@ -80,15 +80,15 @@ const WORDS = {
     },
 };
 
-const FADE = 0.01, PAUSE = 0.02; /* of a switch, in seconds */
+const FADE = 0.01, PAUSE = 0.02; /* A switch fades and pauses for these seconds. */
 const PART_LEAST = 0.1; /* shortest part of a sound that can be repeated, in seconds */
 
 let test, context;
 let language = navigator.language.slice(0, 2);
-let state = null; /* what a reload needs; null before the start and after the end */
+let state = null; /* A reload needs this. It is null before the start and after the end. */
 let link = { name: "", token: "" };
 let restart = false; /* each switch starts from the beginning */
-let keyPressed = null; /* what the screen does with a key */
+let keyPressed = null; /* The screen handles keys with this. */
 
 /* ---- small helpers ---- */
 
@@ -140,7 +140,7 @@ function show(heading, ...children) {
 
 function random(below) {
     const word = new Uint32Array(1), end = 2 ** 32 - 2 ** 32 % below;
-    do crypto.getRandomValues(word); while (word[0] >= end); /* else low numbers were more likely */
+    do crypto.getRandomValues(word); while (word[0] >= end); /* Otherwise low numbers would be more likely. */
     return word[0] % below;
 }
 
