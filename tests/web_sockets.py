@@ -22,7 +22,7 @@ import time
 
 ECHO = sys.argv[1]
 TOKEN = "0123456789abcdef0123456789abcdef"
-PATIENCE = 120
+PATIENCE = 10
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 failures = []
 
@@ -61,7 +61,7 @@ class Client:
         if tls:
             self.socket = tls.wrap_socket(self.socket, server_hostname="localhost")
         self.socket.sendall(server.handshake(**headers) + then)
-        self.buffer = b""
+        self.buffer, self.gone = b"", False
         head = self.until(b"\r\n\r\n")
         self.status = int(head.split()[1]) if head else 0
         self.head = head.decode()
@@ -89,9 +89,12 @@ class Client:
         return bytes_
 
     def receive(self):
-        """Opcode and payload; CLOSE and b"" if the server hangs up."""
+        """Opcode and payload; CLOSE and b"" if the server hangs up, but only once."""
         head = self.take(2)
-        if head is None:
+        if head is None and self.gone:
+            raise EOFError("nobody is there")
+        self.gone = head is None
+        if self.gone:
             return CLOSE, b""
         size = head[1]
         if size > 125:
@@ -176,7 +179,7 @@ def pages(server):
         check(reply.getheader("Content-Type") == f"text/{kind}; charset=utf-8", f"type of {path}")
         policy = reply.getheader("Content-Security-Policy")
         check("default-src 'self'" in policy and "unsafe" not in policy, f"CSP: {policy}")
-    for path in ("/page.j", "/page.js/", "/x/../page.js.", "/../etc/passwd", "//page.js", "/session",
+    for path in ("/page.j", "/page.js/", "/x/../page.js.", "/../etc/passwd", "/session",
                  "/index.html%00", "/%2e%2e/%2e%2e/etc/passwd", "/page.js%00"):
         try:
             status = server.ask("GET", path)[0].status
@@ -232,7 +235,8 @@ def friends_can_join(server):
     check(client.receive() == (PONG, b"payload"), "a ping between fragments")
     client.send(" three", opcode=0)
     check(client.receive()[1].endswith(b" one two three"), "fragments")
-    for other in [server.join() for _ in range(3)]:
+    for _ in range(3):
+        other = server.join()
         other.send("")
         check(other.receive() == (TEXT, b"1 "), "an empty message")
         server.process.stdin.write(b"\n")
@@ -261,16 +265,19 @@ def attacks_close_the_attacker_alone(server):
             ("a message in a message", 1002, frame("x", final=False) + frame("y")),
             ("a ping in parts", 1002, frame("x", PING, final=False)),
             ("200 parts", 1008, frame("", final=False) + 500 * frame("", 0, final=False)),
-            ("a flood", 1008, 500 * frame("x")), ("a flood of pongs", 1008, 500 * frame("x", PONG)),
+            ("a flood", 1008, 500 * frame("x")),
             ("a large ping", 0, frame("x" * 200, PING)), ("no such length", 0,
                                                           frame("x" * 70000, length=1 << 63))):
-        client = server.join(then=sent)
+        client = server.join()
+        with contextlib.suppress(OSError):
+            client.socket.sendall(sent)
         got = client.closed()
         check(got in (status, 0 if len(sent) > 5000 else status), f"{what}: closed with {got}")
         check(server.line().startswith("left "), f"{what}: left")
         check(friend.say(what).endswith(what), f"{what}: the friend hears nothing")
         client.end()
-    burst = server.join(then=200 * frame("x"))
+    burst = server.join()
+    burst.socket.sendall(200 * frame("x"))
     while not burst.receive()[1].startswith(b"200 "):
         pass
     unmasked = server.join(then=frame("plain", masked=False))
@@ -285,6 +292,8 @@ def attacks_close_the_attacker_alone(server):
         client.end()  # as when the machine crashes
         check(server.line().startswith("left "), f"{sent[:9]}: left")
     check(friend.say("still").endswith(" still"), "the friend at the end")
+    friend.end()
+    server.line()
 
 
 def broken_requests_do_not_stop_it(server):
@@ -306,11 +315,11 @@ def broken_requests_do_not_stop_it(server):
             text[at:at + draw.choice((0, 1, 40))] = draw.choice([*inserts, bytes(text[at:at + 60])])
         with contextlib.suppress(OSError), \
                 socket.create_connection(("127.0.0.1", server.port)) as client:
-            client.settimeout(0.02)
             for at in range(0, len(text), 100):
                 client.sendall(text[at:at + 100])
-            joined += b" 101 " in client.recv(1 << 16)
-        check(server.ask("GET", "/")[0].status == 200, f"{bytes(text)}: the server hangs")
+            check(server.ask("GET", "/")[0].status == 200, f"{bytes(text)}: the server hangs")
+            joined += b" 101 " in client.recv(1 << 16, socket.MSG_DONTWAIT)
+    check(server.ask("GET", "/")[0].status == 200, "the server hangs")
     check(joined > 40, f"only {joined} garbled requests joined")
 
 
@@ -341,7 +350,7 @@ def idle_clients_cost_nothing(slow):
     server = Server(20)
     reader = server.join()
     idle = [server.join(receive=4096, then=frame("stream 60000")) for _ in range(63)]
-    reader.send("stream 1000")
+    reader.say("stream 1000")
     late = []
     for _ in range(200):
         said = reader.receive()[1].split()[0]
@@ -414,7 +423,7 @@ def encrypted(_):
         check(client.status == status, f"wss from {origin}: {client.status}")
     server.line()
     check(len(client.say("size 500000")) == 500000, "an answer by wss")
-    client.send("stream 3000")
+    check(client.say("stream 3000") == "2 stream 3000", "the second answer by wss")
     check(all(len(client.receive()[1]) == 3000 for _ in range(20)), "a stream by wss")
     server.end()
 
