@@ -123,9 +123,8 @@ static void *read_input(void *context)
 int main(int count, char **arguments)
 {
     static const unsigned char page[] = "<!doctype html>", script[] = "'use strict';";
-    static const struct web_file files[] = {{"index.html", page, sizeof page - 1},
-                                            {"page.js", script, sizeof script - 1},
-                                            {0}};
+    static const struct web_file files[] = {
+        {"index.html", page, sizeof page - 1}, {"page.js", script, sizeof script - 1}, {0}};
     const struct web_settings settings = {
         .address = arguments[1],
         .token = arguments[2],

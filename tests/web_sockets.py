@@ -22,7 +22,7 @@ import time
 
 ECHO = sys.argv[1]
 TOKEN = "0123456789abcdef0123456789abcdef"
-PATIENCE = 10
+PATIENCE = 120
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 failures = []
 
@@ -313,13 +313,14 @@ def broken_requests_do_not_stop_it(server):
         for _ in range(draw.randint(0, 4)):
             at = draw.randrange(len(text))
             text[at:at + draw.choice((0, 1, 40))] = draw.choice([*inserts, bytes(text[at:at + 60])])
-        with contextlib.suppress(OSError), \
-                socket.create_connection(("127.0.0.1", server.port)) as client:
+        client = socket.create_connection(("127.0.0.1", server.port))
+        with contextlib.suppress(OSError):  # the server may hang up before all is sent
             for at in range(0, len(text), 100):
                 client.sendall(text[at:at + 100])
-            check(server.ask("GET", "/")[0].status == 200, f"{bytes(text)}: the server hangs")
+        check(server.ask("GET", "/")[0].status == 200, f"{bytes(text)}: the server hangs")
+        with contextlib.suppress(OSError):
             joined += b" 101 " in client.recv(1 << 16, socket.MSG_DONTWAIT)
-    check(server.ask("GET", "/")[0].status == 200, "the server hangs")
+        client.close()
     check(joined > 40, f"only {joined} garbled requests joined")
 
 
@@ -352,7 +353,7 @@ def idle_clients_cost_nothing(slow):
     idle = [server.join(receive=4096, then=frame("stream 60000")) for _ in range(63)]
     reader.say("stream 1000")
     late = []
-    for _ in range(200):
+    for _ in range(100):
         said = reader.receive()[1].split()[0]
         late.append(time.clock_gettime(time.CLOCK_MONOTONIC) - 0.02 * int(said))
     check(statistics.median(late) < 0.25, f"late by {statistics.median(late)} s")
