@@ -242,10 +242,12 @@ if(LIBLO_FOUND)
       lo_message_serialise)
 endif()
 if(HALO_WITH_WEB)
-  halo_library(websockets listen/panel WEBSOCKETS libwebsockets
+  halo_library(websockets web WEBSOCKETS libwebsockets
     HEADERS libwebsockets.h
-    SYMBOLS lws_add_http_common_headers lws_context_destroy lws_context_user lws_create_context
-      lws_finalize_write_http_header lws_get_context lws_get_vhost_by_name lws_get_vhost_listen_port lws_hdr_copy
-      lws_hdr_total_length lws_serve_http_file lws_service lws_set_log_level
+    SYMBOLS lws_add_http_common_headers lws_adopt_descriptor_vhost lws_callback_on_writable
+      lws_cancel_service lws_close_reason lws_context_destroy lws_context_user lws_create_context
+      lws_finalize_write_http_header lws_frame_is_binary lws_get_context lws_get_socket_fd
+      lws_get_vhost_by_name lws_get_vhost_listen_port lws_hdr_copy lws_hdr_total_length
+      lws_is_final_fragment lws_serve_http_file lws_service lws_set_log_level lws_set_timeout
       lws_set_timer_usecs lws_write)
 endif()

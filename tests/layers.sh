@@ -24,7 +24,7 @@ grep -rnE '^ *# *include' --include='*.[ch]' --include='*.cu' --include='*.cuh' 
         only["spa/"] = "^live/device/driver_pipewire"
         only["jack/"] = only["live/device/jack_library.h"] = "^live/device/driver_jack"
         only["lo/"] = only["live/remote/lo_library.h"] = "^live/remote/osc"
-        only["libwebsockets.h"] = only["listen/panel/websockets_library.h"] = "^listen/panel/web_server"
+        only["libwebsockets.h"] = only["web/websockets_library.h"] = "^web/"
         only["lilv/"] = only["plugin/lv2/lilv_library.h"] = "^plugin/lv2/"
         only["ladspa.h"] = "^plugin/ladspa/"
         only["yaml.h"] = only["import/yaml_library.h"] = "^import/mask_camilladsp|^chain/chain_file|^listen/panel/test_file"

@@ -5,9 +5,9 @@
 #include "base/monotonic.h"
 #include "base/printable.h"
 #include "base/stop.h"
-#include "listen/panel/web_server.h"
 #include "listen/trial.h"
 #include "sound/sodium_library.h"
+#include "web/web_server.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,38 +1,48 @@
-#include "listen/panel/web_server.h"
+#include "web/web_server.h"
 
 #include "base/json_text.h"
+#include "base/monotonic.h"
 #include "base/options.h"
-#include "listen/panel/websockets_library.h"
+#include "web/web_sockets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <netdb.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 enum {
-    PATIENCE = 30,          /* A silent client is disconnected after so many seconds. */
     HEADERS_MOST = 1 << 14, /* A request's headers have at most so many bytes. */
     REPLY_MOST = 4096,      /* An answer that is no file has at most so many bytes. */
-    OWN_FILES = 2,          /* descriptors of libwebsockets: the listening socket and an event */
+    OWN_FILES = 3,          /* of libwebsockets: the listening socket, an event, the timer */
+    TOKENS_MOST = 10,       /* wrong tokens in TOKENS_TIME */
+    TOKENS_TIME = 60,       /* seconds */
+    TEXT_AT_ONCE = 1 << 16, /* So many bytes are given to the system at once. */
+    UPGRADE_REQUIRED = 426,
+    TOO_MANY = 429,
+    SESSION_MOST = 1024, /* The text that opens a session has at most so many bytes. */
     NAME_MOST = 256,
 };
 
-static const char headers[] =
-    "Content-Security-Policy: default-src 'self'; style-src 'self' 'unsafe-inline'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
-    "X-Content-Type-Options: nosniff\r\n"
-    "Referrer-Policy: no-referrer\r\n"
-    "Cache-Control: no-store\r\n"
-    "Connection: close\r\n";
+static const char session_name[] = "session";
+
+static const char headers[] = "Content-Security-Policy: default-src 'self'; style-src 'self'%s; "
+                              "base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+                              "X-Content-Type-Options: nosniff\r\n"
+                              "Referrer-Policy: no-referrer\r\n"
+                              "Cache-Control: no-store\r\n"
+                              "Connection: close\r\n";
 
 struct web_server {
     const struct web_settings *settings;
@@ -46,13 +56,25 @@ struct web_server {
     bool is_any;
     char link[WEB_LINK];
     unsigned port;
+    char headers[512];    /* of each answer */
+    long long minute;     /* when the minute began in which wrong tokens are counted, s */
+    unsigned wrong;       /* wrong tokens in that minute */
+    int timer;            /* for tick_ms; libwebsockets owns it */
+    atomic_bool is_woken; /* web_sockets_ask is due */
+    struct web_sockets sockets;
 };
 
 /* A posted text, of one client. */
 struct web_post {
     char *body;
     size_t size, taken;
+    bool opens_session;
     bool waits; /* the timer runs, which libwebsockets 4.1 cannot stop */
+};
+
+struct web_connection {
+    struct web_post post;
+    struct web_client *client; /* NULL: no WebSocket */
 };
 
 /* ---- the address ---- */
@@ -147,20 +169,21 @@ static enum status find_address(struct web_server *server, size_t *port)
 
 /* ---- answers ---- */
 
-/* Sends JSON, which it releases. Returns what the callback has to, -1: each answer ends its
- * connection, since libwebsockets 4.1 hangs on some requests that follow another one. */
-static int reply(struct lws *wsi, web_status status, json_t *json)
+/* Sends JSON, which it releases, and further headers. Returns what the callback has to, -1: each
+ * answer ends its connection, since libwebsockets 4.1 hangs on some requests that follow another
+ * one. */
+static int reply(struct lws *wsi, web_status status, json_t *json, const char *more)
 {
+    const struct web_server *server = lws_context_user(lws_get_context(wsi));
     unsigned char buffer[LWS_PRE + REPLY_MOST], *start = buffer + LWS_PRE, *at = start,
                                                 *end = buffer + sizeof buffer;
     static const char type[] = "application/json";
     char *text = json_line(json, JSON_COMPACT);
     size_t size = text ? strlen(text) : 0;
-    bool done = text && size + sizeof headers < REPLY_MOST / 2 &&
+    bool done = text && size + strlen(server->headers) + strlen(more) < REPLY_MOST / 2 &&
                 !lws_add_http_common_headers(wsi, status, type, size, &at, end);
     if (done) {
-        memcpy(at, headers, sizeof headers - 1);
-        at += sizeof headers - 1;
+        at += sprintf((char *)at, "%s%s", server->headers, more);
         done = !lws_finalize_write_http_header(wsi, start, &at, end);
     }
     if (done) {
@@ -173,7 +196,7 @@ static int reply(struct lws *wsi, web_status status, json_t *json)
 
 static int refuse(struct lws *wsi, web_status status, const char *why)
 {
-    return reply(wsi, status, web_error(why));
+    return reply(wsi, status, web_error(why), "");
 }
 
 /* ---- files ---- */
@@ -201,14 +224,34 @@ static int open_file(const struct web_server *server, const char *name)
     return -1;
 }
 
+/* Opens a copy of a file that the program holds. Returns -1 if there is none. */
+static int open_held(const struct web_file *file, const char *name)
+{
+    while (file->name && strcmp(file->name, name) != 0)
+        file++;
+    int fd = file->name ? memfd_create(name, MFD_CLOEXEC) : -1;
+    if (fd < 0 || write(fd, file->bytes, file->size) == (ssize_t)file->size)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static int open_page(const struct web_server *server, const char *name)
+{
+    if (server->settings->files)
+        return open_held(server->settings->files, name);
+    return server->settings->serves(name) ? open_file(server, name) : -1;
+}
+
 static int send_file(const struct web_server *server, struct lws *wsi, const char *name)
 {
-    int fd = server->settings->serves(name) ? open_file(server, name) : -1;
+    int fd = open_page(server, name);
     if (fd < 0)
         return refuse(wsi, HTTP_STATUS_NOT_FOUND, "there is no such page");
     char path[64]; /* This is the checked file, whatever has its name now. */
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    int sent = lws_serve_http_file(wsi, path, type_of(name), headers, (int)sizeof headers - 1);
+    int sent = lws_serve_http_file(wsi, path, type_of(name), server->headers,
+                                   (int)strlen(server->headers));
     close(fd);
     return sent == 0 ? 0 : -1; /* Otherwise the file is sent, or cannot be sent. */
 }
@@ -248,17 +291,18 @@ static bool is_own_origin(const struct web_server *server, struct lws *wsi, cons
 /* Prepares for the body, which follows. */
 static int begin_post(struct lws *wsi, struct web_post *post)
 {
+    size_t most = post->opens_session ? SESSION_MOST : WEB_BODY_MOST;
     char length[NAME_MOST], *end;
     copy_header(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH, length);
     unsigned long long size = strtoull(length, &end, 10);
     if (length[strspn(length, "0123456789")] || size == 0 ||
         lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0) {
-        return refuse(wsi, HTTP_STATUS_LENGTH_REQUIRED, "the length of the answers is missing");
+        return refuse(wsi, HTTP_STATUS_LENGTH_REQUIRED, "the length of the text is missing");
     }
-    lws_set_timer_usecs(wsi, PATIENCE * LWS_US_PER_SEC);
+    lws_set_timer_usecs(wsi, WEB_PATIENCE * LWS_US_PER_SEC);
     post->waits = true;
-    if (size > WEB_BODY_MOST)
-        return refuse(wsi, HTTP_STATUS_REQ_ENTITY_TOO_LARGE, "the answers are larger than 4 MiB");
+    if (size > most)
+        return refuse(wsi, HTTP_STATUS_REQ_ENTITY_TOO_LARGE, "the text is too large");
     post->body = malloc(size);
     post->size = size;
     return post->body ? 0 : -1;
@@ -275,68 +319,190 @@ static int take_body(struct web_post *post, const void *bytes, size_t size)
 
 static void forget_post(struct web_post *post)
 {
-    if (post)
-        free(post->body);
-    if (post)
-        *post = (struct web_post){0};
+    free(post->body);
+    *post = (struct web_post){0};
 }
 
-static int end_post(const struct web_server *server, struct lws *wsi, struct web_post *post)
+/* ---- sessions ---- */
+
+/* Compares texts of the right length in a time that does not depend on them. */
+static bool is_token(const struct web_server *server, const char *text, size_t length)
+{
+    const char *token = server->settings->token;
+    volatile int difference = 0;
+    if (length != strlen(token))
+        return false;
+    for (size_t i = 0; i < length; i++)
+        difference |= text[i] ^ token[i];
+    return difference == 0;
+}
+
+static bool has_session(const struct web_server *server, struct lws *wsi)
+{
+    char cookies[HEADERS_MOST], name[NAME_MOST], *rest;
+    if (!server->settings->token ||
+        lws_hdr_copy(wsi, cookies, sizeof cookies, WSI_TOKEN_HTTP_COOKIE) <= 0)
+        return false;
+    const size_t length = (size_t)snprintf(name, sizeof name, "halo_%u=", server->port);
+    for (char *at = strtok_r(cookies, "; ", &rest); at; at = strtok_r(NULL, "; ", &rest))
+        if (strncmp(at, name, length) == 0 && is_token(server, at + length, strlen(at + length)))
+            return true;
+    return false;
+}
+
+/* After too many wrong tokens, none is compared for the rest of the minute. */
+static bool may_try_token(struct web_server *server)
+{
+    long long now = monotonic_ns() / 1000000000;
+    if (now - server->minute >= TOKENS_TIME) {
+        server->minute = now;
+        server->wrong = 0;
+    }
+    return server->wrong < TOKENS_MOST;
+}
+
+static int open_session(struct web_server *server, struct lws *wsi, struct web_post *post)
+{
+    char cookie[NAME_MOST];
+    const struct web_settings *settings = server->settings;
+    json_t *posted = json_loadb(post->body, post->taken, 0, NULL);
+    const json_t *token = json_object_get(posted, "token");
+    bool may_try = may_try_token(server),
+         fits = may_try && json_is_string(token) &&
+                is_token(server, json_string_value(token), json_string_length(token));
+    json_decref(posted);
+    forget_post(post);
+    if (!may_try)
+        return refuse(wsi, TOO_MANY, "there were too many wrong links; try again in a minute");
+    server->wrong += !fits;
+    if (!fits)
+        return refuse(wsi, HTTP_STATUS_FORBIDDEN, "this link is wrong or old; use the newest link");
+    snprintf(cookie, sizeof cookie,
+             "Set-Cookie: halo_%u=%s; HttpOnly; SameSite=Strict; Path=/%s\r\n", server->port,
+             settings->token, settings->certificate ? "; Secure" : "");
+    return reply(wsi, HTTP_STATUS_OK, json_pack("{s:b}", "session", 1), cookie);
+}
+
+/* Whether a request to become a WebSocket is accepted. */
+static bool may_join(const struct web_server *server, struct lws *wsi)
+{
+    char host[NAME_MOST], path[NAME_MOST];
+    const char *name = server->settings->socket_name;
+    copy_header(wsi, WSI_TOKEN_HOST, host);
+    copy_header(wsi, WSI_TOKEN_GET_URI, path);
+    return name && path[0] == '/' && strcmp(path + 1, name) == 0 && is_own_host(server, host) &&
+           is_own_origin(server, wsi, host) && has_session(server, wsi);
+}
+
+static int confirm_upgrade(const struct web_server *server, struct lws *wsi, const char *protocol)
+{
+    if (!server->settings->socket_name || strcasecmp(protocol, "websocket") != 0)
+        return -1;
+    return may_join(server, wsi)
+               ? 0
+               : refuse(wsi, HTTP_STATUS_FORBIDDEN, "open the page by its own link first");
+}
+
+static int end_post(struct web_server *server, struct lws *wsi, struct web_post *post)
 {
     json_t *answer = NULL;
+    if (post->opens_session)
+        return open_session(server, wsi, post);
     web_status status =
         server->settings->post(server->settings->context, post->body, post->taken, &answer);
     forget_post(post);
-    return reply(wsi, status, answer);
+    return reply(wsi, status, answer, "");
+}
+
+/* Whether a request is for a name that may be NULL. */
+static bool is_for(const char *asked, const char *name)
+{
+    return name && strcmp(asked, name) == 0;
 }
 
 static int take_request(struct web_server *server, struct lws *wsi, struct web_post *post,
                         const char *path, size_t length)
 {
     char host[NAME_MOST];
+    const struct web_settings *settings = server->settings;
     forget_post(post);
     copy_header(wsi, WSI_TOKEN_HOST, host);
     bool posts = lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0;
     const char *name = path + (path[0] == '/');
     if (strlen(path) != length || !is_own_host(server, host) || !is_own_origin(server, wsi, host))
         return refuse(wsi, HTTP_STATUS_FORBIDDEN, "this page was not opened by its own link");
-    if (posts && strcmp(name, server->settings->post_name) == 0)
+    post->opens_session = settings->token && strcmp(name, session_name) == 0;
+    if (posts && (post->opens_session || is_for(name, settings->post_name)))
         return begin_post(wsi, post);
     if (posts || lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) == 0)
         return refuse(wsi, HTTP_STATUS_METHOD_NOT_ALLOWED, "only pages can be read here");
+    if (is_for(name, settings->socket_name))
+        return has_session(server, wsi)
+                   ? refuse(wsi, UPGRADE_REQUIRED, "this is a WebSocket")
+                   : refuse(wsi, HTTP_STATUS_FORBIDDEN, "open the page by its own link first");
     return send_file(server, wsi, *name ? name : "index.html");
 }
 
-static int handle_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
-                       size_t length)
+static int handle_http(struct web_server *server, struct lws *wsi, enum lws_callback_reasons reason,
+                       struct web_post *post, void *in, size_t length)
 {
-    struct web_server *server = lws_context_user(lws_get_context(wsi));
     switch ((int)reason) {
     case LWS_CALLBACK_HTTP:
-        return take_request(server, wsi, user, in, length);
+        return take_request(server, wsi, post, in, length);
     case LWS_CALLBACK_HTTP_BODY:
-        return take_body(user, in, length);
+        return take_body(post, in, length);
     case LWS_CALLBACK_HTTP_BODY_COMPLETION:
-        return end_post(server, wsi, user);
+        return end_post(server, wsi, post);
     case LWS_CALLBACK_HTTP_FILE_COMPLETION:
         return -1;
     case LWS_CALLBACK_HTTP_DROP_PROTOCOL:
     case LWS_CALLBACK_CLOSED_HTTP:
-        forget_post(user);
+        forget_post(post);
         return 0;
     case LWS_CALLBACK_TIMER: /* the body took too long */
-        return ((const struct web_post *)user)->waits ? -1 : 0;
-    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:       /* to websockets or HTTP/2 */
-    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: /* websockets */
-    case LWS_CALLBACK_RAW_ADOPT:                  /* CONNECT */
-        return -1;
+        return post->waits ? -1 : 0;
     default:
         return 0;
     }
 }
 
+/* libwebsockets' callback. Some events are of no connection. */
+static int handle(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                  size_t length)
+{
+    struct web_server *server = lws_context_user(lws_get_context(wsi));
+    struct web_connection *connection = user;
+    uint64_t ticks;
+    switch ((int)reason) {
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: /* to websockets or HTTP/2 */
+        return confirm_upgrade(server, wsi, in);
+    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: /* websockets, also those without a question */
+        return may_join(server, wsi) ? 0 : -1;
+    case LWS_CALLBACK_RAW_ADOPT: /* CONNECT */
+        return -1;
+    case LWS_CALLBACK_RAW_RX_FILE:
+        server->is_woken |= read(server->timer, &ticks, sizeof ticks) > 0;
+        return 0;
+    case LWS_CALLBACK_ESTABLISHED:
+    case LWS_CALLBACK_RECEIVE:
+    case LWS_CALLBACK_SERVER_WRITEABLE:
+    case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
+    case LWS_CALLBACK_WS_SERVER_DROP_PROTOCOL:
+    case LWS_CALLBACK_CLOSED:
+        return web_sockets_handle(&server->sockets, wsi, reason, &connection->client, in, length);
+    default:
+        return connection ? handle_http(server, wsi, reason, &connection->post, in, length) : 0;
+    }
+}
+
 static const struct lws_protocols protocols[] = {
-    {.name = "http", .callback = handle_http, .per_session_data_size = sizeof(struct web_post)},
+    {
+        .name = "http",
+        .callback = handle,
+        .per_session_data_size = sizeof(struct web_connection),
+        .rx_buffer_size = WEB_MESSAGE_MOST,
+        .tx_packet_size = TEXT_AT_ONCE,
+    },
     {.name = NULL},
 };
 
@@ -368,20 +534,23 @@ static enum status start(struct web_server *server, size_t port)
 {
     const struct web_settings *settings = server->settings;
     struct lws_context_creation_info *info = &server->info;
+    /* Pages of sessions have no styles of their own. */
+    snprintf(server->headers, sizeof server->headers, headers,
+             settings->token ? "" : " 'unsafe-inline'");
     *info = (struct lws_context_creation_info){
         .port = (int)port,
         .iface = server->is_any ? NULL : server->host,
         .protocols = protocols,
         .user = server,
-        .options = LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND |
+        .options = LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND | LWS_SERVER_OPTION_VALIDATE_UTF8 |
                    (server->family == AF_INET ? LWS_SERVER_OPTION_DISABLE_IPV6 : 0) |
                    (settings->certificate ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0),
         .ssl_cert_filepath = settings->certificate,
         .ssl_private_key_filepath = settings->key,
         .alpn = "http/1.1",
         .server_string = "halo",
-        .timeout_secs = PATIENCE,
-        .timeout_secs_ah_idle = PATIENCE,
+        .timeout_secs = WEB_PATIENCE,
+        .timeout_secs_ah_idle = WEB_PATIENCE,
         .max_http_header_data = HEADERS_MOST,
         .max_http_header_pool = WEB_CLIENTS_MOST,
         .fd_limit_per_thread = WEB_CLIENTS_MOST + OWN_FILES,
@@ -397,16 +566,35 @@ static enum status start(struct web_server *server, size_t port)
     return fail(CAUSE_OTHER, "cannot start libwebsockets: %s", first_line);
 }
 
+/* libwebsockets 4.1 rounds the waits of its own timers down, and spins for their last part. */
+static enum status start_ticks(struct web_server *server)
+{
+    const struct timespec tick = {.tv_sec = server->settings->tick_ms / 1000,
+                                  .tv_nsec = server->settings->tick_ms % 1000 * 1000000L};
+    const struct itimerspec ticks = {.it_interval = tick, .it_value = tick};
+    server->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (server->timer < 0 || timerfd_settime(server->timer, 0, &ticks, NULL) != 0)
+        return fail_errno(errno, "cannot start a timer");
+    const lws_sock_file_fd_type file = {.filefd = server->timer};
+    return lws_adopt_descriptor_vhost(server->vhost, LWS_ADOPT_RAW_FILE_DESC, file, NULL, NULL)
+               ? STATUS_OK
+               : fail_memory("a timer");
+}
+
 static enum status open_server(struct web_server *server)
 {
     size_t port;
-    TRY(check_tls(server->settings));
-    server->folder = open(server->settings->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (server->folder < 0)
-        return fail_errno(errno, "cannot open the folder %s", server->settings->folder);
+    const struct web_settings *settings = server->settings;
+    TRY(check_tls(settings));
+    server->folder =
+        settings->files ? -1 : open(settings->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (server->folder < 0 && !settings->files)
+        return fail_errno(errno, "cannot open the folder %s", settings->folder);
     TRY(library_open(&websockets_library));
     TRY(find_address(server, &port));
     TRY(start(server, port));
+    if (settings->tick_ms > 0)
+        TRY(start_ticks(server));
     make_link(server);
     return STATUS_OK;
 }
@@ -416,7 +604,7 @@ enum status web_server_open(const struct web_settings *settings, struct web_serv
     *server = calloc(1, sizeof **server);
     if (!*server)
         return fail_memory("a web server");
-    (*server)->settings = settings;
+    (*server)->settings = (*server)->sockets.settings = settings;
     (*server)->folder = -1;
     enum status status = open_server(*server);
     if (status == STATUS_OK)
@@ -434,6 +622,7 @@ void web_server_close(struct web_server *server)
         lws_context_destroy(server->context);
     if (server->folder >= 0)
         close(server->folder);
+    free(server->sockets.frame);
     free(server);
 }
 
@@ -444,6 +633,14 @@ const char *web_server_link(const struct web_server *server)
 
 enum status web_server_serve(struct web_server *server)
 {
+    if (atomic_exchange(&server->is_woken, false))
+        web_sockets_ask(&server->sockets);
     return lws_service(server->context, 0) >= 0 ? STATUS_OK
                                                 : fail(CAUSE_OTHER, "the web server failed");
+}
+
+void web_server_wake(struct web_server *server)
+{
+    atomic_store(&server->is_woken, true);
+    lws_cancel_service(server->context);
 }
