@@ -140,7 +140,7 @@ enum {
 struct live {
     struct stream_slot slot;
     struct live_change change;
-    bool changes;      /* `change` is in use */
+    bool changes;              /* `change` is in use */
     struct live_history heard; /* recent output */
     bool keeps_heard;          /* `heard` is in use */
     unsigned sends_to; /* number of the slot that events are sent to; used by the control thread */

@@ -148,7 +148,8 @@ static struct bin_share share_of(const struct mask_spectrum *spectrum, size_t po
 {
     double ratio = spectrum->high / spectrum->low;
     double hz = spectrum->low * pow(ratio, (double)point / (double)(spectrum->points - 1));
-    double half = smooth ? exp2(spectrum->smoothing / 2) : pow(ratio, 0.5 / (double)(spectrum->points - 1));
+    double half =
+        smooth ? exp2(spectrum->smoothing / 2) : pow(ratio, 0.5 / (double)(spectrum->points - 1));
     double bin = (double)spectrum->length / spectrum->rate, last = (double)spectrum->length / 2;
     struct bin_share share = {hz, (size_t)fmin(ceil(hz / half * bin), last),
                               (size_t)fmin(floor(hz * half * bin), last) + 1};

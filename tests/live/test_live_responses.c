@@ -1,8 +1,8 @@
 /* Responses of a live chain (responses.h), against the known taps of its masks. */
+#include "command.h"
 #include "live/web/responses.h"
 #include "plugin_rig.h"
 #include "sound.h"
-#include "command.h"
 #include "suite.h"
 #include "truth.h"
 
@@ -58,8 +58,8 @@ static void run(size_t channels, size_t choosing, const char *other)
     const struct live_settings how = {
         .rate = RATE, .ceiling = 1, .gain = 0.1, .stages = &stream.chain.stages};
     ck_assert_int_eq(live_create(&how, stream.chain.filter, NULL, NULL, &stream.live), STATUS_OK);
-    ck_assert_int_eq(
-        live_controls_init(&stream.controls, &stream.chain.stages, stream.live), STATUS_OK);
+    ck_assert_int_eq(live_controls_init(&stream.controls, &stream.chain.stages, stream.live),
+                     STATUS_OK);
     ck_assert_int_eq(responses_create(2, &responses), STATUS_OK);
 }
 
@@ -122,7 +122,8 @@ static void expect(json_t *curves, const char *name, double (*value)(double x), 
     ck_assert_uint_le(json_array_size(x), 600);
     ck_assert_uint_eq(json_array_size(x), json_array_size(y));
     for (size_t i = 0; i < json_array_size(x); i++) {
-        double at = json_number_value(json_array_get(x, i)), is = json_number_value(json_array_get(y, i));
+        double at = json_number_value(json_array_get(x, i)),
+               is = json_number_value(json_array_get(y, i));
         ck_assert_msg(value ? fabs(is - value(at)) < error : json_is_null(json_array_get(y, i)),
                       "%s at %g: %g", name, at, is);
     }

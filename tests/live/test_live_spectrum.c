@@ -26,9 +26,9 @@ static size_t band_of(double hz)
 
 static void begin(size_t channels, uint32_t rate)
 {
-    ck_assert_int_eq(live_history_init(&history, channels, BLOCK, spectrum_history(channels, rate),
-                                       0),
-                     STATUS_OK);
+    ck_assert_int_eq(
+        live_history_init(&history, channels, BLOCK, spectrum_history(channels, rate), 0),
+        STATUS_OK);
     ck_assert_int_eq(spectrum_create(channels, rate, &spectrum), STATUS_OK);
 }
 
@@ -68,7 +68,8 @@ static void expect_sine(double hz, double rate, double expected)
     ck_assert_msg(fabs(level - expected) < 1, "%g Hz reads %g dB", hz, level);
     for (size_t i = 0; i < SPECTRUM_BANDS; i++)
         if (fabs((double)i - (double)band) > 12)
-            ck_assert_msg(db[i] < expected - 80, "%g Hz reads %g dB in band %zu", hz, (double)db[i], i);
+            ck_assert_msg(db[i] < expected - 80, "%g Hz reads %g dB in band %zu", hz, (double)db[i],
+                          i);
 }
 
 START_TEST(a_sine_reads_its_level_in_its_band)
@@ -215,7 +216,6 @@ START_TEST(the_output_is_kept_as_the_device_gets_it)
 }
 END_TEST
 
-SUITE_MAIN("live_spectrum", a_sine_reads_its_level_in_its_band,
-           white_noise_rises_by_3_db_an_octave,
-           silence_constants_and_many_channels_read_what_they_are, an_overtaken_reader_has_no_reading,
-           the_output_is_kept_as_the_device_gets_it)
+SUITE_MAIN("live_spectrum", a_sine_reads_its_level_in_its_band, white_noise_rises_by_3_db_an_octave,
+           silence_constants_and_many_channels_read_what_they_are,
+           an_overtaken_reader_has_no_reading, the_output_is_kept_as_the_device_gets_it)

@@ -133,7 +133,8 @@ static enum status measure(struct job *job, const struct live_chain *chain, stru
     size_t first, end;
     enum status status = stream_slot_init(&slot, &settings);
     if (status == STATUS_OK)
-        status = mask_create("response", 1, filter->tail_unknown || taps > most ? most : taps, mask);
+        status =
+            mask_create("response", 1, filter->tail_unknown || taps > most ? most : taps, mask);
     if (status == STATUS_OK)
         status = play(job, &slot, *mask);
     stream_slot_free(&slot);
@@ -272,7 +273,8 @@ static enum status check(const struct stream_session *stream,
     size_t outputs = request->mask ? stage->outputs : chain->filter->outputs;
     if (request->input < 1 || request->input > inputs || request->output < 1 ||
         request->output > outputs)
-        return fail(CAUSE_USAGE, "there is no path from input %zu to output %zu: there are %zu to %zu",
+        return fail(CAUSE_USAGE,
+                    "there is no path from input %zu to output %zu: there are %zu to %zu",
                     request->input, request->output, inputs, outputs);
     return STATUS_OK;
 }
@@ -325,8 +327,8 @@ static enum status start(struct responses *responses, const struct stream_sessio
     int error = 0;
     if (status == STATUS_OK &&
         (error = thread_start(&job->thread, "halo response", THREAD_ORDINARY, run, job)))
-        status = fail(CAUSE_NO_MEMORY, "cannot start a thread for a response: %s",
-                      thread_error(error));
+        status =
+            fail(CAUSE_NO_MEMORY, "cannot start a thread for a response: %s", thread_error(error));
     if (status == STATUS_OK) {
         responses->job = job;
         return STATUS_OK;
