@@ -225,7 +225,6 @@ END_TEST
 START_TEST(changed_controls_of_plugins_count)
 {
     begin();
-    plugin_rig_prepare();
     struct plugin_info *info = plugin_rig_describe("lv2", AMP);
     if (!info)
         return;
@@ -277,6 +276,12 @@ START_TEST(the_newest_request_counts_and_results_are_kept)
 }
 END_TEST
 
-SUITE_MAIN("live_responses", masks_gains_and_delays_measure_as_they_are,
-           choices_that_are_not_heard_measure_as_if_they_were, changed_controls_of_plugins_count,
-           the_newest_request_counts_and_results_are_kept)
+int main(void)
+{
+    const TTest *const tests[] = {masks_gains_and_delays_measure_as_they_are,
+                                  choices_that_are_not_heard_measure_as_if_they_were,
+                                  changed_controls_of_plugins_count,
+                                  the_newest_request_counts_and_results_are_kept};
+    plugin_rig_prepare();
+    return plugin_rig_code(suite_run("live_responses", tests, sizeof tests / sizeof *tests));
+}

@@ -28,7 +28,7 @@ struct job {
     struct live_chain_request like; /* request for the copy, without `preset` */
     size_t origin;                  /* time zero of the live chain's masks */
     char *curves;                   /* result: members of the message; NULL: it failed */
-    char reason[sizeof((struct response_answer *)0)->reason];
+    char reason[RESPONSE_REASON];
     bool forgotten; /* the client has left */
     pthread_t thread;
     atomic_bool cancelled;
@@ -42,16 +42,11 @@ struct kept {
     char *curves; /* NULL: nothing is kept here */
 };
 
-struct waiting {
-    bool is_asked;
-    struct response_request request;
-};
-
 struct responses {
     size_t clients;
-    struct waiting *waiting; /* by client */
-    size_t next;             /* client whose turn it is */
-    struct job *job;         /* NULL: nothing is being measured */
+    struct response_request *waiting; /* by client; input 0: nothing waits */
+    size_t next;                      /* client whose turn it is */
+    struct job *job;                  /* NULL: nothing is being measured */
     struct kept kept[KEPT];
     size_t kept_next;
 };
@@ -373,13 +368,13 @@ enum status responses_ask(struct responses *responses, const struct stream_sessi
                           const struct response_request *request)
 {
     TRY(check(stream, request));
-    responses->waiting[request->client] = (struct waiting){true, *request};
+    responses->waiting[request->client] = *request;
     return STATUS_OK;
 }
 
 void responses_forget(struct responses *responses, unsigned client)
 {
-    responses->waiting[client].is_asked = false;
+    responses->waiting[client].input = 0;
     if (responses->job && responses->job->request.client == client)
         responses->job->forgotten = true;
 }
@@ -468,10 +463,11 @@ bool responses_take(struct responses *responses, const struct stream_session *st
     if (responses->job && take_job(responses, answer))
         return true;
     for (size_t i = 0; i < responses->clients && !responses->job; i++) {
-        struct waiting *waiting = &responses->waiting[responses->next++ % responses->clients];
-        bool is_asked = waiting->is_asked;
-        waiting->is_asked = false;
-        if (is_asked && begin(responses, stream, &waiting->request, version, answer))
+        struct response_request *waiting =
+            &responses->waiting[responses->next++ % responses->clients];
+        const struct response_request request = *waiting;
+        waiting->input = 0;
+        if (request.input > 0 && begin(responses, stream, &request, version, answer))
             return true;
     }
     return false;

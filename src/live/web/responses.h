@@ -14,6 +14,8 @@
 
 #include "live/session/stream_session.h"
 
+enum { RESPONSE_REASON = 1000 /* bytes, with its 0 */ };
+
 struct response_request {
     unsigned client;
     json_int_t id;        /* number that the answer repeats */
@@ -25,8 +27,8 @@ struct response_request {
 struct response_answer {
     unsigned client;
     json_int_t id;
-    char *text;        /* the message "curves", for the caller to free; NULL: `reason` says why */
-    char reason[1000]; /* one line */
+    char *text; /* the message "curves", for the caller to free; NULL: `reason` says why */
+    char reason[RESPONSE_REASON]; /* one line */
 };
 
 struct responses;
