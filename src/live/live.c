@@ -140,7 +140,9 @@ enum {
 struct live {
     struct stream_slot slot;
     struct live_change change;
-    bool changes;      /* `change` is in use */
+    bool changes;              /* `change` is in use */
+    struct live_history heard; /* recent output */
+    bool keeps_heard;          /* `heard` is in use */
     unsigned sends_to; /* number of the slot that events are sent to; used by the control thread */
     size_t inputs, outputs;
     uint32_t rate;
@@ -323,6 +325,8 @@ HALO_REALTIME void live_process(struct live *live, const float *const *in, float
     meter_process(live->meter_out, (const float *const *)out, live->block);
     if (live->recorder)
         recorder_write(live->recorder, (const float *const *)out, live->block);
+    if (live->keeps_heard)
+        live_history_write(&live->heard, (const float *const *)out);
     if (live->guard)
         guard_against_feedback(live, (const float *const *)out);
     atomic_store(&live->frames, atomic_load(&live->frames) + live->block);
@@ -390,6 +394,7 @@ void live_destroy(struct live *live)
     meter_destroy(live->meter_out);
     stream_slot_free(&live->slot);
     live_change_free(&live->change);
+    live_history_free(&live->heard);
     block_free(&live->input);
     ring_destroy(live->events);
     ring_destroy(live->applied);
@@ -407,6 +412,10 @@ static enum status create_buffers(struct live *live, const struct live_settings 
     live->changes = settings->history > 0;
     if (live->changes)
         TRY(live_change_init(&live->change, chain, settings->history, settings->begin));
+    live->keeps_heard = settings->heard > 0;
+    if (live->keeps_heard)
+        TRY(live_history_init(&live->heard, chain->outputs, chain->block, settings->heard,
+                              settings->begin));
     TRY(block_init(&live->input, chain->inputs, chain->block, "live sound"));
     TRY(ring_create(sizeof(struct live_event), EVENTS, "live sound", &live->events));
     TRY(ring_create(sizeof(struct live_event), EVENTS, "live sound", &live->applied));
@@ -460,6 +469,16 @@ enum status live_create(const struct live_settings *settings, struct filter *cha
 struct live_change *live_change_of(struct live *live)
 {
     return live->changes ? &live->change : NULL;
+}
+
+const struct live_history *live_input_of(const struct live *live)
+{
+    return live->changes ? &live->change.history : NULL;
+}
+
+const struct live_history *live_output_of(const struct live *live)
+{
+    return live->keeps_heard ? &live->heard : NULL;
 }
 
 void live_send_to(struct live *live, unsigned slot)

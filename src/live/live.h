@@ -75,6 +75,7 @@ struct live_settings {
     bool freewheels;        /* the device waits for the step, which has no deadline */
     struct switch_gap *gap; /* gap for a listening test's switches; outlives the stream; or NULL */
     size_t history; /* frames of input to keep for live_change; 0: the chain never changes */
+    size_t heard;   /* frames of output to keep for live_output_of; 0: none */
 };
 
 /* Times of one call of the device, for struct ledger. It may run several blocks of the chain. */
@@ -107,6 +108,11 @@ void live_step(void *context, const float *const *in, float *const *out, size_t 
 
 /* The part that changes the stream to another slot; NULL if settings.history was 0. */
 struct live_change *live_change_of(struct live *live);
+
+/* The recent input and output: what the chain gets and what the device gets. NULL if
+ * settings.history or settings.heard was 0. */
+const struct live_history *live_input_of(const struct live *live);
+const struct live_history *live_output_of(const struct live *live);
 
 /* Events sent from now on are for the slot of this number. If that slot is gone when an event is
  * due, the event has no effect and is not reported. */

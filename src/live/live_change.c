@@ -15,9 +15,8 @@
 /* The ring holds this many times what a reader wants: reading may last as long as the sound. */
 enum { RINGS_KEPT = 2 };
 
-/* Keeps at least `frames` frames. `begin`: first frame of the stream, a multiple of the block. */
-static enum status live_history_init(struct live_history *history, size_t channels, size_t block,
-                                     size_t frames, uint64_t begin)
+enum status live_history_init(struct live_history *history, size_t channels, size_t block,
+                              size_t frames, uint64_t begin)
 {
     history->block = block;
     history->begin = begin;
@@ -30,6 +29,11 @@ static enum status live_history_init(struct live_history *history, size_t channe
     return STATUS_OK;
 }
 
+void live_history_free(struct live_history *history)
+{
+    block_free(&history->ring);
+}
+
 HALO_REALTIME void live_history_write(struct live_history *history, const float *const *in)
 {
     uint64_t frames = atomic_load_explicit(&history->frames, memory_order_relaxed);
@@ -39,8 +43,7 @@ HALO_REALTIME void live_history_write(struct live_history *history, const float 
     atomic_store(&history->frames, frames + history->block);
 }
 
-/* Whether the block that begins at `frame` is in the ring, and is not being overwritten. */
-HALO_REALTIME static bool live_history_has(const struct live_history *history, uint64_t frame)
+HALO_REALTIME bool live_history_has(const struct live_history *history, uint64_t frame)
 {
     uint64_t frames = atomic_load(&history->frames);
     return frame < frames && frames - frame <= history->ring.frames - history->block;
@@ -53,8 +56,7 @@ HALO_REALTIME static void live_history_at(const struct live_history *history, ui
         in[c] = history->ring.data[c] + frame % history->ring.frames;
 }
 
-/* First frame to read: `frames` before the present, or the earliest that the ring keeps safely. */
-static uint64_t live_history_since(const struct live_history *history, uint64_t frames)
+uint64_t live_history_since(const struct live_history *history, uint64_t frames)
 {
     uint64_t now = atomic_load(&history->frames);
     uint64_t most = history->ring.frames / RINGS_KEPT;
@@ -228,7 +230,7 @@ enum status live_change_init(struct live_change *change, const struct filter *ch
 
 void live_change_free(struct live_change *change)
 {
-    block_free(&change->history.ring);
+    live_history_free(&change->history);
     block_free(&change->out);
 }
 

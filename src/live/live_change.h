@@ -32,8 +32,20 @@ struct live_history {
     _Atomic uint64_t frames; /* frames of the stream written so far: whole blocks */
 };
 
+/* Keeps at least `frames` frames. `begin`: first frame of the stream, a multiple of the block.
+ * Errors: memory. */
+MUST_CHECK enum status live_history_init(struct live_history *history, size_t channels,
+                                         size_t block, size_t frames, uint64_t begin);
+void live_history_free(struct live_history *history);
+
 /* Writes one block. */
 void live_history_write(struct live_history *history, const float *const *in);
+
+/* Whether the frame is in the ring, and is not being overwritten. Real-time. */
+bool live_history_has(const struct live_history *history, uint64_t frame);
+
+/* First frame to read: `frames` before the present, or the earliest that the ring keeps safely. */
+uint64_t live_history_since(const struct live_history *history, uint64_t frames);
 
 /* A chain in a live stream: its output or the dry input, with a gain.
  *

@@ -112,6 +112,7 @@ enum status mask_spectrum_init(struct mask_spectrum *spectrum, const struct mask
         .low = fmin(lowest, rate / 20.0),
         .high = rate / 2.0,
         .smoothing = twelfth,
+        .points = FREQUENCIES,
     };
     TRY(fft_double_create(spectrum->length, &fft));
     spectrum->gains = calloc(spectrum->length / 2 + 1, sizeof *spectrum->gains);
@@ -146,8 +147,9 @@ struct bin_share {
 static struct bin_share share_of(const struct mask_spectrum *spectrum, size_t point, bool smooth)
 {
     double ratio = spectrum->high / spectrum->low;
-    double hz = spectrum->low * pow(ratio, (double)point / (FREQUENCIES - 1));
-    double half = smooth ? exp2(spectrum->smoothing / 2) : pow(ratio, 0.5 / (FREQUENCIES - 1));
+    double hz = spectrum->low * pow(ratio, (double)point / (double)(spectrum->points - 1));
+    double half =
+        smooth ? exp2(spectrum->smoothing / 2) : pow(ratio, 0.5 / (double)(spectrum->points - 1));
     double bin = (double)spectrum->length / spectrum->rate, last = (double)spectrum->length / 2;
     struct bin_share share = {hz, (size_t)fmin(ceil(hz / half * bin), last),
                               (size_t)fmin(floor(hz * half * bin), last) + 1};
@@ -170,7 +172,7 @@ static double mean_gain(const struct mask_spectrum *spectrum, struct bin_share s
 bool mask_spectrum_is_rough(const struct mask_spectrum *spectrum)
 {
     size_t rough = 0, of = 0;
-    for (size_t p = 0; p < FREQUENCIES; p++) {
+    for (size_t p = 0; p < spectrum->points; p++) {
         struct bin_share share = share_of(spectrum, p, true);
         double least = INFINITY, mean = mean_gain(spectrum, share);
         for (size_t b = share.from; b < share.end; b++)
@@ -185,8 +187,8 @@ bool mask_spectrum_is_rough(const struct mask_spectrum *spectrum)
 
 enum status curve_magnitude(const struct mask_spectrum *spectrum, bool smooth, struct curve *curve)
 {
-    TRY(curve_init(curve, 2 * FREQUENCIES));
-    for (size_t p = 0; p < FREQUENCIES; p++) {
+    TRY(curve_init(curve, 2 * spectrum->points));
+    for (size_t p = 0; p < spectrum->points; p++) {
         struct bin_share share = share_of(spectrum, p, smooth);
         if (smooth)
             curve_add(curve, share.hz, mean_gain(spectrum, share));
@@ -202,8 +204,8 @@ enum status curve_magnitude(const struct mask_spectrum *spectrum, bool smooth, s
 enum status curve_phase(const struct mask_spectrum *spectrum, struct curve *curve)
 {
     double before = NAN;
-    TRY(curve_init(curve, 2 * FREQUENCIES));
-    for (size_t p = 0; p < FREQUENCIES; p++) {
+    TRY(curve_init(curve, 2 * spectrum->points));
+    for (size_t p = 0; p < spectrum->points; p++) {
         struct bin_share share = share_of(spectrum, p, false);
         size_t bin = (share.from + share.end) / 2;
         double hz = (double)bin * spectrum->rate / (double)spectrum->length;
@@ -223,8 +225,8 @@ enum status curve_phase(const struct mask_spectrum *spectrum, struct curve *curv
 enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
                               struct curve *curve)
 {
-    TRY(curve_init(curve, FREQUENCIES));
-    for (size_t p = 0; p < FREQUENCIES; p++) {
+    TRY(curve_init(curve, spectrum->points));
+    for (size_t p = 0; p < spectrum->points; p++) {
         struct bin_share share = share_of(spectrum, p, smooth);
         double power = 0, moment = 0;
         for (size_t b = share.from; b < share.end; b++) {
@@ -393,18 +395,24 @@ static void add_point(const struct time_values *of, size_t from, size_t end, str
         add(of, second, curve);
 }
 
+static size_t points_of(const struct time_axis *axis)
+{
+    return axis->points ? axis->points : TIMES;
+}
+
 /* Adds all points. A point is one tap or, if there are too many taps, a share of the axis. */
 static void add_points(const struct time_values *of, struct curve *curve)
 {
+    size_t points = points_of(of->axis);
     size_t from = of->axis->gathers ? 0 : tap_at(of, 0);
     size_t last = tap_at(of, 1) < of->mask->taps ? tap_at(of, 1) + 1 : of->mask->taps;
-    if (last - from <= (size_t)2 * TIMES && !of->axis->is_log) {
+    if (last - from <= 2 * points && !of->axis->is_log) {
         for (size_t k = from; k < last; k++)
             add_point(of, k, k + 1, curve);
         return;
     }
-    for (size_t p = 1; p <= TIMES; p++) {
-        size_t end = p < TIMES ? tap_at(of, (double)p / TIMES) : last;
+    for (size_t p = 1; p <= points; p++) {
+        size_t end = p < points ? tap_at(of, (double)p / (double)points) : last;
         if (end > from) {
             add_point(of, from, end, curve);
             from = end;
@@ -421,7 +429,7 @@ enum status curve_time(const struct mask *mask, size_t column, uint32_t rate, en
     struct time_values of = {values, mask, axis, rate, kind};
     enum status status = fill[kind](mask, column, rate, values);
     if (status == STATUS_OK)
-        status = curve_init(curve, (size_t)2 * TIMES);
+        status = curve_init(curve, 2 * points_of(axis));
     if (status == STATUS_OK)
         add_points(&of, curve);
     free(values);

@@ -33,6 +33,7 @@ struct time_axis {
     bool is_log;     /* logarithmic; from > 0 */
     bool gathers;    /* `from` also stands for all earlier times */
     double from, to; /* seconds */
+    size_t points;   /* at most twice as many values; 0: 2000 points */
 };
 
 /* Errors of all functions here: memory. After an error there is nothing to free. */
@@ -50,6 +51,7 @@ struct mask_spectrum {
     double origin;    /* seconds from tap 0 */
     double low, high; /* Hz; range of the curves' axis, from 20 Hz to half the rate */
     double smoothing; /* octaves; one twelfth */
+    size_t points;    /* points of the curves' axis, with up to two values each */
     double complex *bins;    /* [length / 2 + 1] */
     double *gains;           /* [length / 2 + 1] magnitudes of the bins */
     double complex *moments; /* [length / 2 + 1] transform of the taps times their times */

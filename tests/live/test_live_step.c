@@ -170,7 +170,9 @@ static void make(struct stage_set *set, size_t block, size_t threads)
                                            .gain = 1,
                                            .guard = true,
                                            .stages = &set->chain.stages,
-                                           .device_outputs = 4};
+                                           .device_outputs = 4,
+                                           .history = 1 << 16,
+                                           .heard = 1 << 16};
     char path[128];
     snprintf(path, sizeof path, "%s/rec.wav", command_folder());
     ck_assert_int_eq(recorder_open(path, true, &request.format, 10, &set->recorder), STATUS_OK);

@@ -351,7 +351,7 @@ START_TEST(decays_are_straight)
     struct mask *mask = mask_of(taps, count);
     const double onset = (double)DELAY / RATE;
     for (int is_log = 0; is_log < 2; is_log++) {
-        const struct time_axis axis = {is_log, is_log, is_log ? 1e-3 : 0, 2};
+        const struct time_axis axis = {is_log, is_log, is_log ? 1e-3 : 0, 2, 0};
         struct curve curve;
         ck_assert_int_eq(curve_time(mask, 0, RATE, TIME_CURVE_DECAY, &axis, &curve), STATUS_OK);
         ck_assert_uint_gt(curve.count, 500);
@@ -377,7 +377,7 @@ START_TEST(energies_keep_their_peaks)
     taps[30001] = 0.001;
     struct mask *mask = mask_of(taps, 50000);
     for (int is_log = 0; is_log < 2; is_log++) {
-        const struct time_axis axis = {is_log, is_log, is_log ? 1e-3 : 0, 50000.0 / RATE};
+        const struct time_axis axis = {is_log, is_log, is_log ? 1e-3 : 0, 50000.0 / RATE, 0};
         struct curve curve;
         size_t seen = 0;
         ck_assert_int_eq(curve_time(mask, 0, RATE, TIME_CURVE_ENERGY, &axis, &curve), STATUS_OK);

@@ -2,6 +2,7 @@
 #include "base/plural.h"
 #include "base/thread.h"
 #include "live/session/live_session.h"
+#include "live/session/present.h"
 #include "signal/audio.h"
 
 #include <sched.h>
@@ -121,22 +122,13 @@ static void *run_loader(void *context)
 
 /* ---- the control thread ---- */
 
-/* Limits the settings to the CPU. While a GPU kernel polls for blocks, a GPU's memory cannot be
- * freed. So chains prepared while a stream runs use the CPU. */
-static void keep_to_cpu_beside(struct convolver_settings *convolver)
-{
-    convolver->gpu = (struct gpu_settings){0};
-    if (strcmp(convolver->backend, "direct") != 0)
-        convolver->backend = "cpu";
-}
-
 /* Reads what only the control thread may read. The loader's thread reads the rest. */
 static enum status prepare_options(struct preset_loader *loader, const struct play_options *options,
                                    double gain_db)
 {
     loader->settings = options->chain;
     loader->settings.stages = (struct stage_list){0};
-    keep_to_cpu_beside(&loader->settings.settings.convolver);
+    present_keep_to_cpu(&loader->settings.settings.convolver);
     if (loader->source.place == PRESET_SAVED)
         return preset_check_name(loader->source.text);
     if (loader->source.place != PRESET_OF_OPTIONS)
@@ -308,34 +300,6 @@ void live_preset_begun(struct live_session *session)
         remember(session);
 }
 
-/* Copies the stages as they are heard, with masks loaded since and changed controls. Other members
- * are shared with the chain. Free with free_stages. */
-static enum status present_stages(const struct stream_session *stream, struct stage_list *list)
-{
-    const struct live_chain *chain = &stream->chain;
-    *list = (struct stage_list){.precision = chain->stages.precision};
-    list->stages = calloc(chain->stages.count + 1, sizeof *list->stages);
-    if (!list->stages)
-        return fail_memory("a preset");
-    for (size_t i = 0; i < chain->stages.count; i++) {
-        const struct stage *stage = &chain->stages.stages[i];
-        bool chooses = chain->choice_count > 0 && i == chain->request.stage;
-        list->stages[i] = *stage;
-        list->stages[i].text = NULL;
-        list->count++;
-        TRY(live_controls_spec(&stream->controls, i, chooses ? chain->texts[0] : stage->text,
-                               &list->stages[i].text));
-    }
-    return STATUS_OK;
-}
-
-static void free_stages(struct stage_list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        free(list->stages[i].text);
-    free(list->stages);
-}
-
 enum status live_preset_save(struct live_session *session, const char *name, bool force)
 {
     struct stream_session *stream = &session->stream;
@@ -349,10 +313,10 @@ enum status live_preset_save(struct live_session *session, const char *name, boo
         live.mask = choices_asked(chain->choices) + 1;
     }
     struct stage_list list;
-    enum status status = present_stages(stream, &list);
+    enum status status = present_stages(stream, 0, &list);
     if (status == STATUS_OK)
         status = preset_save(name, force, &list, &live);
-    free_stages(&list);
+    present_stages_free(&list);
     TRY(status);
     snprintf(session->presets.name, sizeof session->presets.name, "%s", name);
     remember(session);
@@ -454,16 +418,15 @@ static enum status start_present(struct live_session *session)
         .mask = stream->dry ? 0 : (int)choices_asked(chain->choices) + 1,
     };
     struct stage_list stages;
-    enum status status = present_stages(stream, &stages);
+    enum status status = present_stages(stream, 0, &stages);
     options.chain.stages = stages;
-    options.chain.stages.tempo = chain->stages.tempo;
     options.choosing = chain->request.stage;
     options.other_count = chain->choice_count - 1;
     for (size_t i = 0; i < options.other_count; i++)
         options.others[i] = chain->texts[i + 1];
     if (status == STATUS_OK)
         status = preset_loader_start(session, &source, &options, stream->gain_db);
-    free_stages(&stages);
+    present_stages_free(&stages);
     return status;
 }
 
