@@ -460,6 +460,7 @@ static enum status session_open(struct listen_session *session,
 {
     *session = (struct listen_session){.options = options};
     session->stream.options = &options->play;
+    session->stream.ceiling_db = options->play.ceiling_db;
     session->stream.blind = listen_options_test(options);
     TRY(listen_trial_open(session));
     TRY(open_ends(session));

@@ -340,6 +340,15 @@ HALO_REALTIME void feedback_guard_restart(struct feedback_guard *guard)
     enter(guard, GUARD_LISTENS, guard->full);
 }
 
+HALO_REALTIME void feedback_guard_set_ceiling(struct feedback_guard *guard, float ceiling)
+{
+    guard->full = ceiling;
+    if (guard->state == GUARD_MUTES)
+        guard->ceiling = ceiling;
+    else
+        enter(guard, guard->state, ceiling * (guard->state == GUARD_TRIES ? FEEDBACK_QUIET : 1));
+}
+
 /* ---- input and output ---- */
 
 HALO_REALTIME static void keep(const struct feedback_guard *guard, const float *const *planar,

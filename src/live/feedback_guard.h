@@ -58,6 +58,9 @@ enum feedback_act feedback_guard_play(struct feedback_guard *guard, const float 
 /* Call this when somebody else mutes or unmutes. A try ends, and the full ceiling applies again. */
 void feedback_guard_restart(struct feedback_guard *guard);
 
+/* Sets the full ceiling of the limiter, linear. A mute or a try goes on. */
+void feedback_guard_set_ceiling(struct feedback_guard *guard, float ceiling);
+
 /* Frequency of the last feedback in Hz; 0 if the feedback was no tone. */
 double feedback_guard_frequency(const struct feedback_guard *guard);
 

@@ -155,6 +155,7 @@ struct live {
     struct meter *meter_out;
     struct limiter limiter;
     float ceiling; /* full ceiling of the limiter */
+    float share;   /* the limiter has this part of it, less than 1 while the guard tries */
     struct ramp fade;
     struct block input; /* input of the block; NaN and infinity are replaced by 0 */
     bool muted;
@@ -190,10 +191,23 @@ HALO_REALTIME static void report(struct live *live, struct live_event event, uin
     ring_write(live->applied, &event, 1);
 }
 
+HALO_REALTIME static void set_ceiling(struct live *live, float ceiling, float share)
+{
+    if (live->guard && ceiling != live->ceiling)
+        feedback_guard_set_ceiling(live->guard, ceiling);
+    live->ceiling = ceiling;
+    live->share = share;
+    live->limiter.ceiling = ceiling * share;
+}
+
 HALO_REALTIME static void apply_to_output(struct live *live, const struct live_event *event)
 {
     size_t smooth = frames_of(live, LIVE_SMOOTH);
     bool is_back = event->what == LIVE_TRY && event->value == 1;
+    if (event->what == LIVE_CEILING) {
+        set_ceiling(live, (float)event->value, live->share);
+        return;
+    }
     if (event->what == LIVE_RISE)
         ramp_init(&live->fade, 0);
     else if (event->what == LIVE_END)
@@ -202,7 +216,7 @@ HALO_REALTIME static void apply_to_output(struct live *live, const struct live_e
         live->muted =
             event->what == LIVE_FEEDBACK || (event->what == LIVE_MUTE && event->value != 0);
     if (event->what == LIVE_MUTE || event->what == LIVE_TRY)
-        live->limiter.ceiling = live->ceiling * (float)(event->what == LIVE_TRY ? event->value : 1);
+        set_ceiling(live, live->ceiling, event->what == LIVE_TRY ? (float)event->value : 1);
     if (event->what == LIVE_MUTE && live->guard)
         feedback_guard_restart(live->guard);
     if (live->muted)
@@ -427,6 +441,7 @@ enum status live_create(const struct live_settings *settings, struct filter *cha
     live->gap = settings->gap;
     live->muted = settings->muted;
     live->ceiling = (float)settings->ceiling;
+    live->share = 1;
     limiter_init(&live->limiter, chain->outputs, settings->rate, live->ceiling);
     ramp_init(&live->fade, 0);
     if (!live->muted)

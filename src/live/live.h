@@ -33,11 +33,12 @@ enum { LIVE_CHANNELS_MOST = 64 };
 #define LIVE_WAITS 0.75
 
 enum live_control {
-    LIVE_GAIN, /* value: the gain */
-    LIVE_MUTE, /* value: 1 muted, 0 not */
-    LIVE_DRY,  /* value: 1 dry, 0 through the chain */
-    LIVE_RISE, /* fade in from silence, after an interruption */
-    LIVE_END,  /* fade out for good */
+    LIVE_GAIN,    /* value: the gain */
+    LIVE_CEILING, /* value: the ceiling of the limiter */
+    LIVE_MUTE,    /* value: 1 muted, 0 not */
+    LIVE_DRY,     /* value: 1 dry, 0 through the chain */
+    LIVE_RISE,    /* fade in from silence, after an interruption */
+    LIVE_END,     /* fade out for good */
     /* Feedback: the step muted and reports the frequency, `value` in Hz. Sent by a replay: mute. */
     LIVE_FEEDBACK,
     /* The guard unmutes, at `value` of the full ceiling. The step reports it; a replay sends it. */

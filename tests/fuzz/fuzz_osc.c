@@ -8,17 +8,17 @@
 static void check(void *context, const struct osc_message *message)
 {
     (void)context;
-    const struct osc_command *command = &message->command;
-    bool has_text = command->action == OSC_CHOOSE_NAMED || command->action == OSC_LOAD ||
-                    command->action == OSC_CONTROL || command->action == OSC_PRESET ||
-                    command->action == OSC_PRESET_SAVE;
+    const struct live_command *command = &message->command;
+    bool has_text = command->action == COMMAND_CHOOSE_NAMED || command->action == COMMAND_LOAD ||
+                    command->action == COMMAND_CONTROL || command->action == COMMAND_PRESET ||
+                    command->action == COMMAND_PRESET_SAVE;
     if (message->kind != OSC_COMMAND)
         return;
     if (!memchr(command->text, '\0', sizeof command->text) ||
         !memchr(command->value_text, '\0', sizeof command->value_text))
         abort();
     if ((has_text && !command->text[0]) ||
-        (command->action == OSC_GAIN && !isfinite(command->value)))
+        (command->action == COMMAND_GAIN && !isfinite(command->value)))
         abort();
 }
 

@@ -41,6 +41,17 @@ static struct command_result end(pid_t process)
     return result;
 }
 
+/* The recording reaches the ceiling, and does not exceed it, in its last 100 ms of sound. */
+static void expect_ceiling(const char *name, float ceiling)
+{
+    struct sound recording = sound_load(name);
+    const struct block *block = &recording.block;
+    size_t end = live_rig_frames_before_end(block), part = LIVE_RIG_RATE / 10;
+    for (size_t c = 0; c < block->channels; c++)
+        ck_assert_float_eq_tol(audio_peak(block->data[c] + end - part, part), ceiling, 1e-8f);
+    sound_free(&recording);
+}
+
 START_TEST(commands_are_obeyed)
 {
     pid_t process = begin("--meter-interval 0.02 --record rec.wav --record-dry dry.wav");
@@ -67,9 +78,12 @@ START_TEST(commands_are_obeyed)
     live_rig_wait("cannot open mask nix.txt");
     lo_send(target, "/halo/choose", "i", 2);
     live_rig_wait("  2 c,1.txt  gain -6.5 dB  load");
-    live_rig_play(100);
+    lo_send(target, "/halo/ceiling", "f", -60.0);
+    live_rig_wait("limiter");
+    live_rig_play(200);
     end(process);
     live_rig_expect_replay();
+    expect_ceiling("rec.wav", 1e-3f);
 }
 END_TEST
 
@@ -298,6 +312,8 @@ START_TEST(what_cannot_be_done_is_answered)
 #define SEND(...) lo_send_from(target, server, LO_TT_IMMEDIATE, __VA_ARGS__)
     SEND("/halo/gain", "f", 1e9);
     expect_reason(server, reason, "/halo/gain: the gain is from -60 to 24 dB, not 1e+09");
+    SEND("/halo/ceiling", "d", 0.5);
+    expect_reason(server, reason, "/halo/ceiling: the ceiling is from -60 to 0 dB, not 0.5");
     SEND("/halo/gain", "d", -60.5);
     expect_reason(server, reason, "from -60 to 24");
     SEND("/halo/choose", "i", 3);
@@ -325,12 +341,12 @@ START_TEST(what_cannot_be_done_is_answered)
     static char longest[5000];
     memset(longest, 'k', sizeof longest - 1);
     SEND("/halo/load", "is", 1, longest);
-    expect_reason(server, reason, "/halo/load: a text is longer than 1023 bytes");
-    longest[1024] = '\0';
+    expect_reason(server, reason, "/halo/load: a text is longer than 4095 bytes");
+    longest[4096] = '\0';
     SEND("/halo/preset", "s", longest);
-    expect_reason(server, reason, "/halo/preset: a text is longer than 1023 bytes");
+    expect_reason(server, reason, "/halo/preset: a text is longer than 4095 bytes");
 #undef SEND
-    live_rig_wait("\"osc_refused\":15");
+    live_rig_wait("\"osc_refused\":16");
     live_rig_wait("\"text\":\"OSC /halo/");
     struct command_result result = end(process);
     ck_assert_ptr_null(strstr(result.out, "\"gain_db\":24"));

@@ -34,9 +34,9 @@ static void end(void)
 }
 
 /* The next command; fails if none arrives. */
-static struct osc_command next(void)
+static struct live_command next(void)
 {
-    struct osc_command command;
+    struct live_command command;
     struct pollfd ready = {.fd = osc_fd(osc), .events = POLLIN};
     while (!osc_receive(osc, &command))
         ck_assert_int_eq(poll(&ready, 1, COMES_MS), 1);
@@ -47,29 +47,29 @@ static struct osc_command next(void)
 static void expect_none_before_quit(void)
 {
     ck_assert_int_gt(lo_send(target, "/halo/quit", ""), 0);
-    ck_assert_int_eq(next().action, OSC_QUIT);
+    ck_assert_int_eq(next().action, COMMAND_QUIT);
 }
 
 START_TEST(commands_are_understood)
 {
     begin();
     lo_send(target, "/halo/choose", "i", 3);
-    struct osc_command command = next();
-    ck_assert_int_eq(command.action, OSC_CHOOSE);
+    struct live_command command = next();
+    ck_assert_int_eq(command.action, COMMAND_CHOOSE);
     ck_assert_uint_eq(command.choice, 3);
     lo_send(target, "/halo/choose", "f", 2.0);
     ck_assert_uint_eq(next().choice, 2);
     lo_send(target, "/halo/choose", "s", "hall.wav");
     command = next();
-    ck_assert_int_eq(command.action, OSC_CHOOSE_NAMED);
+    ck_assert_int_eq(command.action, COMMAND_CHOOSE_NAMED);
     ck_assert_str_eq(command.text, "hall.wav");
     lo_send(target, "/halo/dry", "");
     command = next();
-    ck_assert_int_eq(command.action, OSC_CHOOSE);
+    ck_assert_int_eq(command.action, COMMAND_CHOOSE);
     ck_assert_uint_eq(command.choice, 0);
     lo_send(target, "/halo/gain", "f", -6.5);
     command = next();
-    ck_assert_int_eq(command.action, OSC_GAIN);
+    ck_assert_int_eq(command.action, COMMAND_GAIN);
     ck_assert_double_eq(command.value, -6.5);
     lo_send(target, "/halo/gain", "d", 1.25);
     ck_assert_double_eq(next().value, 1.25);
@@ -81,16 +81,16 @@ START_TEST(commands_are_understood)
     lo_send(target, "/halo/mute", "F");
     for (int i = 0; i < 4; i++) {
         command = next();
-        ck_assert(command.action == OSC_MUTE && command.on == (i % 2 == 0));
+        ck_assert(command.action == COMMAND_MUTE && command.on == (i % 2 == 0));
     }
     lo_send(target, "/halo/load", "is", 2, "a folder/room.wav");
     command = next();
-    ck_assert_int_eq(command.action, OSC_LOAD);
+    ck_assert_int_eq(command.action, COMMAND_LOAD);
     ck_assert_uint_eq(command.choice, 2);
     ck_assert_str_eq(command.text, "a folder/room.wav");
     lo_send(target, "/halo/control", "isf", 2, "gain", -6.5);
     command = next();
-    ck_assert_int_eq(command.action, OSC_CONTROL);
+    ck_assert_int_eq(command.action, COMMAND_CONTROL);
     ck_assert_uint_eq(command.stage, 2);
     ck_assert_str_eq(command.text, "gain");
     ck_assert_str_eq(command.value_text, "-6.5");
@@ -100,7 +100,7 @@ START_TEST(commands_are_understood)
     ck_assert_str_eq(command.value_text, "Lowpass");
     lo_send(target, "/halo/mix", "ii", 3, 1);
     command = next();
-    ck_assert_int_eq(command.action, OSC_CONTROL);
+    ck_assert_int_eq(command.action, COMMAND_CONTROL);
     ck_assert_str_eq(command.text, "@mix");
     ck_assert_str_eq(command.value_text, "1");
     lo_send(target, "/halo/bypass", "iF", 3);
@@ -109,7 +109,7 @@ START_TEST(commands_are_understood)
     ck_assert_str_eq(command.text, "@bypass");
     ck_assert_str_eq(command.value_text, "off");
     lo_send(target, "/halo/reload", "");
-    ck_assert_int_eq(next().action, OSC_RELOAD);
+    ck_assert_int_eq(next().action, COMMAND_RELOAD);
     ck_assert_uint_eq(osc_refused(osc), 0);
     end();
 }
@@ -125,8 +125,8 @@ START_TEST(bundles_are_unpacked)
     lo_bundle_add_message(bundle, "/halo/nothing", odd);
     lo_bundle_add_message(bundle, "/halo/dry", dry);
     ck_assert_int_gt(lo_send_bundle(target, bundle), 0);
-    ck_assert_int_eq(next().action, OSC_GAIN);
-    ck_assert_int_eq(next().action, OSC_CHOOSE);
+    ck_assert_int_eq(next().action, COMMAND_GAIN);
+    ck_assert_int_eq(next().action, COMMAND_CHOOSE);
     ck_assert_uint_eq(osc_refused(osc), 1);
     lo_bundle_free_recursive(bundle);
     end();
@@ -135,9 +135,9 @@ END_TEST
 
 START_TEST(odd_messages_are_counted)
 {
-    char longest[OSC_TEXT_MOST + 1];
+    char longest[COMMAND_TEXT_MOST + 1];
     memset(longest, 'a', sizeof longest);
-    longest[OSC_TEXT_MOST] = '\0';
+    longest[COMMAND_TEXT_MOST] = '\0';
     begin();
     lo_send(target, "/halo/choose", "");
     lo_send(target, "/halo/choose", "i", -1);
@@ -191,7 +191,7 @@ static int take_answer(const char *path, const char *types, lo_arg **values, int
 static void expect_answer(lo_server server, struct answers *answers, const char *path,
                           const char *reason)
 {
-    struct osc_command command;
+    struct live_command command;
     struct pollfd ready = {.fd = osc_fd(osc), .events = POLLIN};
     int before = answers->count;
     ck_assert_int_eq(poll(&ready, 1, COMES_MS), 1);
@@ -205,7 +205,7 @@ static void expect_answer(lo_server server, struct answers *answers, const char 
 START_TEST(refusals_are_answered)
 {
     struct answers answers = {0};
-    struct osc_command command;
+    struct live_command command;
     begin();
     lo_server server = lo_server_new_with_proto(NULL, LO_UDP, NULL);
     lo_server_add_method(server, NULL, NULL, take_answer, &answers);
@@ -289,7 +289,7 @@ static uint64_t next_random(uint64_t *state)
 
 static void drain(void)
 {
-    struct osc_command command;
+    struct live_command command;
     for (int empty = 0; empty < 2;) /* a full round ends with false too */
         empty = osc_receive(osc, &command) ? 0 : empty + 1;
 }
@@ -351,7 +351,7 @@ END_TEST
 
 START_TEST(floods_are_bounded)
 {
-    struct osc_command command;
+    struct live_command command;
     begin();
     int fd = raw_socket();
     for (int i = 0; i < 100; i++)
@@ -510,7 +510,7 @@ static const struct live_status picture = {
 /* Sends the meters and handles the replies of the next 200 ms. */
 static void exchange(lo_server server, const struct live_status *status)
 {
-    struct osc_command command;
+    struct live_command command;
     while (osc_receive(osc, &command))
         ;
     osc_send_meters(osc, status);
@@ -578,7 +578,7 @@ END_TEST
 START_TEST(dead_subscribers_are_removed)
 {
     struct received received = {.in = 0};
-    struct osc_command command;
+    struct live_command command;
     begin();
     lo_server server = lo_server_new_with_proto(NULL, LO_UDP, NULL);
     lo_server_add_method(server, NULL, NULL, receive, &received);

@@ -198,15 +198,16 @@ struct osc {
     struct osc_local local;
     size_t packets; /* packets of this round so far */
     uint64_t refused;
-    char refusals[REFUSALS_MOST][OSC_PATH_MOST + OSC_REASON_MOST]; /* a ring of lines to display */
+    char refusals[REFUSALS_MOST]
+                 [OSC_PATH_MOST + COMMAND_REASON_MOST]; /* a ring of lines to display */
     size_t refusals_first, refusals_count;
     uint64_t refusals_left_out; /* refusals only counted since the last line about them */
     size_t refusals_now;        /* refusals in the second that began at `refusals_since` */
     double refusals_since;      /* monotonic seconds */
-    char shown[OSC_PATH_MOST + OSC_REASON_MOST];
+    char shown[OSC_PATH_MOST + COMMAND_REASON_MOST];
     struct osc_sender sender; /* sender of the current packet */
     struct subscriber subscribers[OSC_SUBSCRIBERS_MOST];
-    struct osc_command waiting[WAITING_MOST]; /* commands of the packet, not returned yet */
+    struct live_command waiting[WAITING_MOST]; /* commands of the packet, not returned yet */
     size_t waiting_first, waiting_count;
     _Alignas(8) char packet[PACKET_MOST];
 };
@@ -404,12 +405,12 @@ static void forget_the_gone(struct osc *osc)
 /* ---- receiving ---- */
 
 /* Queues a command. Returns NULL, or the reason why it is refused. */
-static const char *add_command(struct osc *osc, const struct osc_command *command,
+static const char *add_command(struct osc *osc, const struct live_command *command,
                                const struct osc_sender *sender)
 {
     if (osc->waiting_count == WAITING_MOST)
         return "there are too many in one packet";
-    struct osc_command *waiting = &osc->waiting[osc->waiting_count++];
+    struct live_command *waiting = &osc->waiting[osc->waiting_count++];
     *waiting = *command;
     waiting->sender = *sender;
     return NULL;
@@ -470,7 +471,7 @@ static bool receive_packet(struct osc *osc)
     return true;
 }
 
-bool osc_receive(struct osc *osc, struct osc_command *command)
+bool osc_receive(struct osc *osc, struct live_command *command)
 {
     forget_the_gone(osc);
     while (osc->waiting_first == osc->waiting_count) {

@@ -8,6 +8,7 @@
  *   /halo/choose NAME         of type s: name of a mask (full or as displayed), "dry" or a number
  *   /halo/dry
  *   /halo/gain DB
+ *   /halo/ceiling DB          of the limiter
  *   /halo/mute 0|1            or T, F
  *   /halo/control STAGE SYMBOL VALUE    a control of the chain's stage (from 1); the value is a
  *                                       number, or text as on the command line ("-6dB")
@@ -45,17 +46,12 @@
 
 #include "base/build_info.h"
 #include "base/status.h"
+#include "live/remote/live_command.h"
 #include "view/view.h"
 
-#include <netinet/in.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <sys/un.h>
 
 enum {
-    OSC_TEXT_MOST = 1024,  /* bytes of a name or path, with its 0 */
-    OSC_VALUE_MOST = 128,  /* bytes of a value, with its 0 */
     OSC_PATH_MOST = 64,    /* bytes of a message's path that are kept, with its 0 */
     OSC_PACKETS_MOST = 64, /* packets that one round of osc_receive reads at most */
     OSC_SUBSCRIBERS_MOST = 8,
@@ -65,43 +61,6 @@ enum {
 };
 
 struct osc;
-
-enum osc_action {
-    OSC_CHOOSE,       /* uses choice */
-    OSC_CHOOSE_NAMED, /* uses text */
-    OSC_GAIN,         /* uses value, which is finite; the caller checks its range */
-    OSC_MUTE,         /* uses on */
-    OSC_LOAD,         /* uses choice, text */
-    OSC_CONTROL,      /* uses stage, text (the symbol), value_text */
-    OSC_RELOAD,
-    OSC_PRESET, /* uses text */
-    OSC_PRESET_NEXT,
-    OSC_PRESET_PREVIOUS,
-    OSC_PRESET_SAVE, /* uses text */
-    OSC_QUIT,
-};
-
-/* Sender of a command, on this machine; gets the answer. */
-struct osc_sender {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in udp;
-        struct sockaddr_un local;
-    } address;
-    socklen_t size; /* bytes of the address */
-};
-
-struct osc_command {
-    enum osc_action action;
-    const char *path; /* path of its message; a constant string */
-    struct osc_sender sender;
-    size_t choice; /* number of a mask, from 1; 0: dry. The caller checks that it exists. */
-    size_t stage;  /* number of a stage, from 1. The caller checks that it exists. */
-    bool on;
-    char value_text[OSC_VALUE_MOST];
-    double value;             /* dB */
-    char text[OSC_TEXT_MOST]; /* not empty if used */
-};
 
 #ifdef HALO_WITH_OSC
 
@@ -122,7 +81,7 @@ bool osc_is_subscribed(const struct osc *osc);
 
 /* Gets the next command. False ends a round: there is no command, or OSC_PACKETS_MOST packets were
  * read. So a flood of packets cannot block the caller. */
-bool osc_receive(struct osc *osc, struct osc_command *command);
+bool osc_receive(struct osc *osc, struct live_command *command);
 
 /* Sends the status to all subscribers and forgets the subscribers that are gone. */
 void osc_send_meters(struct osc *osc, const struct live_status *status);

@@ -1,6 +1,5 @@
 #include "live/remote/osc_command.h"
 
-#include "base/decimal.h"
 #include "base/json_text.h"
 
 #include <arpa/inet.h>
@@ -15,148 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* Arguments of a message. */
-struct arguments {
-    int count;
-    const char *types;
-    lo_arg **values;
-};
-
-/* Reads a number. It is copied first, since arguments are aligned to only 4 bytes. */
-static bool number_at(const struct arguments *arguments, int at, double *number)
-{
-    if (at >= arguments->count)
-        return false;
-    const void *value = arguments->values[at];
-    int32_t whole;
-    int64_t long_whole;
-    float real;
-    switch (arguments->types[at]) {
-    case LO_INT32:
-        memcpy(&whole, value, sizeof whole);
-        *number = whole;
-        return true;
-    case LO_INT64:
-        memcpy(&long_whole, value, sizeof long_whole);
-        *number = (double)long_whole;
-        return true;
-    case LO_FLOAT:
-        memcpy(&real, value, sizeof real);
-        *number = real;
-        return isfinite(real);
-    case LO_DOUBLE:
-        memcpy(number, value, sizeof *number);
-        return isfinite(*number);
-    default:
-        return false;
-    }
-}
-
-static bool whole_at(const struct arguments *arguments, int at, double least, double most,
-                     size_t *whole)
-{
-    double number;
-    if (!number_at(arguments, at, &number) || number < least || number > most ||
-        floor(number) != number)
-        return false;
-    *whole = (size_t)number;
-    return true;
-}
-
-static bool text_at(const struct arguments *arguments, int at, char *text, size_t size)
-{
-    if (at >= arguments->count || arguments->types[at] != LO_STRING)
-        return false;
-    const char *value = (const char *)arguments->values[at];
-    if (!*value || strlen(value) >= size)
-        return false;
-    strcpy(text, value);
-    return true;
-}
-
-static bool switch_at(const struct arguments *arguments, int at, bool *on)
-{
-    size_t number = 0;
-    char type = at < arguments->count ? arguments->types[at] : LO_NIL;
-    if (type != LO_TRUE && type != LO_FALSE && !whole_at(arguments, at, 0, 1, &number))
-        return false;
-    *on = type == LO_TRUE || number == 1;
-    return true;
-}
-
-static bool value_text_at(const struct arguments *arguments, int at, char *value_text)
-{
-    double number;
-    if (!number_at(arguments, at, &number))
-        return text_at(arguments, at, value_text, OSC_VALUE_MOST);
-    snprintf(value_text, OSC_VALUE_MOST, "%.9g", number);
-    return true;
-}
-
-enum { PORTS_MOST = 65535 };
-#define WHOLE_MOST 9007199254740992.0 /* 2^53: a double has all whole numbers up to it */
-
-/* `arguments` has a letter per argument:
- * - c choice, C choice from 1, s stage from 1, p port, d number
- * - t text, v value, o on or off, O on or off given as a value
- * `usage` describes the arguments to users. `text` is the initial osc_command.text. */
-static const struct {
-    const char *path;
-    const char *arguments;
-    const char *usage;
-    enum osc_kind kind;
-    enum osc_action action;
-    const char *text;
-} messages[] = {
-    {"/halo/choose", "c", "a NUMBER (0: dry) or a NAME", OSC_COMMAND, OSC_CHOOSE, ""},
-    {"/halo/choose", "t", "a NUMBER (0: dry) or a NAME", OSC_COMMAND, OSC_CHOOSE_NAMED, ""},
-    {"/halo/dry", "", "no arguments", OSC_COMMAND, OSC_CHOOSE, ""},
-    {"/halo/gain", "d", "a number of dB", OSC_COMMAND, OSC_GAIN, ""},
-    {"/halo/mute", "o", "0 or 1", OSC_COMMAND, OSC_MUTE, ""},
-    {"/halo/control", "stv", "STAGE (from 1), SYMBOL and VALUE", OSC_COMMAND, OSC_CONTROL, ""},
-    {"/halo/mix", "sv", "STAGE (from 1) and VALUE", OSC_COMMAND, OSC_CONTROL, "@mix"},
-    {"/halo/bypass", "sO", "STAGE (from 1) and 0 or 1", OSC_COMMAND, OSC_CONTROL, "@bypass"},
-    {"/halo/load", "Ct", "NUMBER (from 1) and PATH", OSC_COMMAND, OSC_LOAD, ""},
-    {"/halo/reload", "", "no arguments", OSC_COMMAND, OSC_RELOAD, ""},
-    {"/halo/preset", "t", "a NAME", OSC_COMMAND, OSC_PRESET, ""},
-    {"/halo/preset/next", "", "no arguments", OSC_COMMAND, OSC_PRESET_NEXT, ""},
-    {"/halo/preset/previous", "", "no arguments", OSC_COMMAND, OSC_PRESET_PREVIOUS, ""},
-    {"/halo/preset/save", "t", "a NAME", OSC_COMMAND, OSC_PRESET_SAVE, ""},
-    {"/halo/quit", "", "no arguments", OSC_COMMAND, OSC_QUIT, ""},
-    {"/halo/subscribe", "", "nothing, or a PORT from 1 to 65535", OSC_SUBSCRIBE, 0, ""},
-    {"/halo/subscribe", "p", "nothing, or a PORT from 1 to 65535", OSC_SUBSCRIBE, 0, ""},
-    {"/halo/unsubscribe", "", "nothing, or a PORT from 1 to 65535", OSC_UNSUBSCRIBE, 0, ""},
-    {"/halo/unsubscribe", "p", "nothing, or a PORT from 1 to 65535", OSC_UNSUBSCRIBE, 0, ""},
-};
-
-static bool read_argument(const struct arguments *arguments, int at, char letter,
-                          struct osc_message *message)
-{
-    struct osc_command *command = &message->command;
-    switch (letter) {
-    case 'c':
-        return whole_at(arguments, at, 0, WHOLE_MOST, &command->choice);
-    case 'C':
-        return whole_at(arguments, at, 1, WHOLE_MOST, &command->choice);
-    case 's':
-        return whole_at(arguments, at, 1, WHOLE_MOST, &command->stage);
-    case 't':
-        return text_at(arguments, at, command->text, OSC_TEXT_MOST);
-    case 'v':
-        return value_text_at(arguments, at, command->value_text);
-    case 'd':
-        return number_at(arguments, at, &command->value);
-    case 'p':
-        return whole_at(arguments, at, 1, PORTS_MOST, &message->port);
-    case 'O':
-        if (!switch_at(arguments, at, &command->on))
-            return false;
-        strcpy(command->value_text, command->on ? "on" : "off");
-        return true;
-    default:
-        return switch_at(arguments, at, &command->on);
-    }
-}
+enum { PORTS_MOST = 65535, ARGUMENTS_MOST = COMMAND_ARGUMENTS_MOST + 1 };
 
 static struct osc_message refused(const char *path, const char *reason)
 {
@@ -166,37 +24,70 @@ static struct osc_message refused(const char *path, const char *reason)
     return message;
 }
 
-static bool has_long_text(const struct arguments *arguments)
+/* Converts an argument. It is copied first, since arguments are aligned to only 4 bytes. A type
+ * that no command takes becomes a number that none takes. */
+static struct command_argument argument_of(char type, const void *value)
 {
-    bool found = false;
-    for (int at = 0; at < arguments->count; at++)
-        found |= arguments->types[at] == LO_STRING &&
-                 strlen((const char *)arguments->values[at]) >= OSC_TEXT_MOST;
-    return found;
+    struct command_argument argument = {.number = NAN};
+    int32_t whole;
+    int64_t long_whole;
+    float real;
+    switch (type) {
+    case LO_INT32:
+        memcpy(&whole, value, sizeof whole);
+        argument.number = whole;
+        break;
+    case LO_INT64:
+        memcpy(&long_whole, value, sizeof long_whole);
+        argument.number = (double)long_whole;
+        break;
+    case LO_FLOAT:
+        memcpy(&real, value, sizeof real);
+        argument.number = (double)real;
+        break;
+    case LO_DOUBLE:
+        memcpy(&argument.number, value, sizeof argument.number);
+        break;
+    case LO_TRUE:
+    case LO_FALSE:
+        argument.number = type == LO_TRUE;
+        argument.is_switch = true;
+        break;
+    case LO_STRING:
+        argument.text = value;
+        break;
+    default:
+        break;
+    }
+    return argument;
 }
 
-static struct osc_message parse(const char *path, const struct arguments *arguments)
+/* Makes a message that starts or ends a subscription. */
+static struct osc_message subscription(enum osc_kind kind, const char *path,
+                                       const struct command_argument *port, size_t count)
 {
-    char reason[OSC_REASON_MOST] = "there is no such message";
-    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
-        struct osc_message message = {.kind = messages[i].kind,
-                                      .command.action = messages[i].action,
-                                      .command.path = messages[i].path};
-        const char *letters = messages[i].arguments;
-        if (strcmp(path, messages[i].path) != 0)
-            continue;
-        if (has_long_text(arguments))
-            snprintf(reason, sizeof reason, "a text is longer than %d bytes", OSC_TEXT_MOST - 1);
-        else
-            snprintf(reason, sizeof reason, "it takes %s", messages[i].usage);
-        bool fits = arguments->count == (int)strlen(letters);
-        strcpy(message.command.text, messages[i].text);
-        for (int at = 0; fits && letters[at]; at++)
-            fits = read_argument(arguments, at, letters[at], &message);
-        if (fits)
-            return message;
-    }
-    return refused(path, reason);
+    struct osc_message message = {.kind = kind, .command.path = path};
+    bool is_port = count == 1 && !port->text && !port->is_switch && port->number >= 1 &&
+                   port->number <= PORTS_MOST && floor(port->number) == port->number;
+    if (count > 0 && !is_port)
+        return refused(path, "it takes nothing, or a PORT from 1 to 65535");
+    message.port = is_port ? (size_t)port->number : 0;
+    return message;
+}
+
+static struct osc_message parse(const char *path, const struct command_argument *arguments,
+                                size_t count)
+{
+    static const char subscribe[] = "/halo/subscribe", unsubscribe[] = "/halo/unsubscribe";
+    struct osc_message message = {.kind = OSC_COMMAND};
+    char reason[COMMAND_REASON_MOST];
+    if (strcmp(path, subscribe) == 0)
+        return subscription(OSC_SUBSCRIBE, subscribe, arguments, count);
+    if (strcmp(path, unsubscribe) == 0)
+        return subscription(OSC_UNSUBSCRIBE, unsubscribe, arguments, count);
+    return live_command_make(path, arguments, count, &message.command, reason)
+               ? message
+               : refused(path, reason);
 }
 
 static const char no_osc[] = "it is not OSC 1.0";
@@ -207,14 +98,13 @@ static struct osc_message read_message(void *bytes, size_t size)
     lo_message message = size > 0 ? lo_message_deserialise(bytes, size, NULL) : NULL;
     if (!message)
         return parsed;
-    struct arguments arguments = {
-        .count = lo_message_get_argc(message),
-        .types = lo_message_get_types(message),
-        .values = lo_message_get_argv(message),
-    };
-    const char *path = lo_get_path(bytes, (ssize_t)size);
+    struct command_argument arguments[ARGUMENTS_MOST];
+    const char *path = lo_get_path(bytes, (ssize_t)size), *types = lo_message_get_types(message);
+    size_t count = 0;
+    for (; count < (size_t)lo_message_get_argc(message) && count < ARGUMENTS_MOST; count++)
+        arguments[count] = argument_of(types[count], lo_message_get_argv(message)[count]);
     if (path)
-        parsed = parse(path, &arguments);
+        parsed = parse(path, arguments, count);
     lo_message_free(message);
     return parsed;
 }
@@ -253,62 +143,20 @@ void osc_packet_read(void *packet, size_t size,
 
 /* ---- commands as text ---- */
 
-/* Adds a word of *text as the argument for a letter of `arguments`, and moves *text past it. If the
- * last argument is text, it may contain blanks. */
-static bool add_word(lo_message message, char letter, bool is_last, char **text)
-{
-    char *word = *text,
-         *end = word + (letter == 't' && is_last ? strlen(word) : strcspn(word, " "));
-    double number = 0;
-    *text = end + strspn(end, " ");
-    *end = '\0';
-    if (letter == 't' || letter == 'v')
-        return *word && lo_message_add(message, "s", word) == 0;
-    bool on = strcmp(word, "on") == 0, off = strcmp(word, "off") == 0;
-    if (strchr("oO", letter) && (on || off))
-        number = on;
-    else if (!decimal_parse(word, &number))
-        return false;
-    return lo_message_add(message, "d", number) == 0;
-}
-
-/* Makes the message of a row of `messages` from text. NULL: the text does not fit the row. */
-static lo_message message_of(const char *letters, const char *rest)
-{
-    char copy[OSC_TEXT_MOST], *at = copy;
-    lo_message message = lo_message_new();
-    bool fits = message && (size_t)snprintf(copy, sizeof copy, "%s", rest) < sizeof copy;
-    for (; fits && *letters; letters++)
-        fits = add_word(message, *letters, !letters[1], &at);
-    if (fits && !*at)
-        return message;
-    lo_message_free(message);
-    return NULL;
-}
-
 /* Makes a message of text such as "choose 2", for the caller to free. *path: its path. */
 static enum status osc_message_make(const char *text, const char **path, lo_message *message)
 {
-    const char *prefix = "/halo/", *usage = NULL;
-    text += strncmp(text, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
-    size_t length = strcspn(text, " ");
-    const char *rest = text + length + strspn(text + length, " ");
-    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
-        *path = messages[i].path;
-        const char *name = *path + strlen(prefix);
-        if (messages[i].kind != OSC_COMMAND || strlen(name) != length ||
-            strncmp(name, text, length) != 0)
-            continue;
-        usage = messages[i].usage;
-        *message = message_of(messages[i].arguments, rest);
-        if (*message)
-            return STATUS_OK;
-    }
-    return usage ? fail(CAUSE_USAGE, "%.*s takes %s, not '%s'", (int)length, text, usage, rest)
-                 : fail(CAUSE_USAGE,
-                        "there is no command '%.*s'; halo live --help lists those of "
-                        "OSC",
-                        (int)length, text);
+    char words[COMMAND_TEXT_MOST];
+    struct command_argument arguments[COMMAND_ARGUMENTS_MOST];
+    size_t count;
+    TRY(live_command_split(text, words, path, arguments, &count));
+    *message = lo_message_new();
+    for (size_t i = 0; i < count; i++)
+        if (arguments[i].text)
+            (void)lo_message_add(*message, "s", arguments[i].text);
+        else
+            (void)lo_message_add(*message, "d", arguments[i].number);
+    return STATUS_OK;
 }
 
 /* ---- sending a command and waiting for the answer ---- */

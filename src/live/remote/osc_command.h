@@ -12,14 +12,12 @@ enum osc_kind {
     OSC_UNSUBSCRIBE,
 };
 
-enum { OSC_REASON_MOST = 256 /* bytes, with its 0 */ };
-
 struct osc_message {
     enum osc_kind kind;
-    struct osc_command command;
+    struct live_command command;
     size_t port;
-    char path[OSC_PATH_MOST];     /* OSC_REFUSED: path of the message, perhaps cut; "": not OSC */
-    char reason[OSC_REASON_MOST]; /* OSC_REFUSED: reason */
+    char path[OSC_PATH_MOST]; /* OSC_REFUSED: path of the message, perhaps cut; "": not OSC */
+    char reason[COMMAND_REASON_MOST]; /* OSC_REFUSED: reason */
 };
 
 /* Calls handle() for every message of a packet. If the packet is not OSC, handle() gets one refused

@@ -202,7 +202,7 @@ static bool is_switching(const struct live_session *session)
 /* Requests to read a mask. One mask is read at a time, while no switch is in progress. If it cannot
  * be read, the old mask stays and `command` (NULL: a key) is answered. */
 static enum status ask_load(struct live_session *session, size_t choice, const char *text,
-                            const struct osc_command *command)
+                            const struct live_command *command)
 {
     struct stream_session *stream = &session->stream;
     if (stream->next[STREAM_MASK].is_asked)
@@ -287,7 +287,7 @@ void live_control_end_loads(struct live_session *session)
                                    loads[i]->path ? "cannot read a mask: the masks changed" : "");
 }
 
-static enum status reload(struct live_session *session, const struct osc_command *command)
+static enum status reload(struct live_session *session, const struct live_command *command)
 {
     const struct choices *choices = session->stream.chain.choices;
     if (!choices)
@@ -423,9 +423,9 @@ static enum status choose_named(struct live_session *session, const char *name)
 }
 
 /* Reads the mask of a path. Escapes commas in the path, since in a spec they begin an option. */
-static enum status load_path(struct live_session *session, const struct osc_command *command)
+static enum status load_path(struct live_session *session, const struct live_command *command)
 {
-    char text[2 * OSC_TEXT_MOST], *to = text;
+    char text[2 * COMMAND_TEXT_MOST], *to = text;
     size_t count = session->stream.chain.choice_count;
     if (command->choice == 0 || command->choice > count)
         return fail(CAUSE_USAGE, "there is no mask %zu: there %s %zu", command->choice,
@@ -448,34 +448,45 @@ static enum status set_gain(struct stream_session *stream, double db)
     return STATUS_OK;
 }
 
-static enum status execute(struct live_session *session, const struct osc_command *command)
+static enum status set_ceiling(struct stream_session *stream, double db)
+{
+    if (db < STREAM_CEILING_LEAST_DB || db > 0)
+        return fail(CAUSE_USAGE, "the ceiling is from %g to 0 dB, not %g", STREAM_CEILING_LEAST_DB,
+                    db);
+    stream_session_set_ceiling(stream, db);
+    return STATUS_OK;
+}
+
+static enum status execute(struct live_session *session, const struct live_command *command)
 {
     struct stream_session *stream = &session->stream;
     switch (command->action) {
-    case OSC_CHOOSE:
+    case COMMAND_CHOOSE:
         return live_control_choose(session, command->choice);
-    case OSC_CHOOSE_NAMED:
+    case COMMAND_CHOOSE_NAMED:
         return choose_named(session, command->text);
-    case OSC_LOAD:
+    case COMMAND_LOAD:
         return load_path(session, command);
-    case OSC_CONTROL:
+    case COMMAND_CONTROL:
         return live_controls_set(&stream->controls, command->stage, command->text,
                                  command->value_text);
-    case OSC_GAIN:
+    case COMMAND_GAIN:
         return set_gain(stream, command->value);
-    case OSC_MUTE:
+    case COMMAND_CEILING:
+        return set_ceiling(stream, command->value);
+    case COMMAND_MUTE:
         stream_session_set_mute(stream, command->on);
         break;
-    case OSC_RELOAD:
+    case COMMAND_RELOAD:
         return reload(session, command);
-    case OSC_PRESET:
+    case COMMAND_PRESET:
         return live_preset_ask(session, command->text, command);
-    case OSC_PRESET_NEXT:
-    case OSC_PRESET_PREVIOUS:
-        return live_preset_go(session, command->action == OSC_PRESET_NEXT ? 1 : -1, command);
-    case OSC_PRESET_SAVE:
+    case COMMAND_PRESET_NEXT:
+    case COMMAND_PRESET_PREVIOUS:
+        return live_preset_go(session, command->action == COMMAND_PRESET_NEXT ? 1 : -1, command);
+    case COMMAND_PRESET_SAVE:
         return live_preset_save(session, command->text, true);
-    case OSC_QUIT:
+    case COMMAND_QUIT:
         stream_session_leave(stream);
         break;
     }
@@ -484,7 +495,7 @@ static enum status execute(struct live_session *session, const struct osc_comman
 
 static void receive_osc(struct live_session *session)
 {
-    struct osc_command command;
+    struct live_command command;
     const char *refusal;
     while (osc_receive(session->stream.osc, &command)) {
         char reason[256];

@@ -20,6 +20,7 @@ struct live_log {
 
 const char *const live_log_events[] = {
     [LIVE_GAIN] = "gain",
+    [LIVE_CEILING] = "ceiling",
     [LIVE_MUTE] = "mute",
     [LIVE_DRY] = "dry",
     [LIVE_RISE] = "rise",

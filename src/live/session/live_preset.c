@@ -382,14 +382,14 @@ static void supersede(struct live_session *session, struct stream_request *reque
 }
 
 static void ask(struct live_session *session, const struct stream_request *request,
-                const struct osc_command *command)
+                const struct live_command *command)
 {
     supersede(session, &session->stream.next[STREAM_PRESET]);
     stream_session_ask(&session->stream, STREAM_PRESET, request, command);
 }
 
 enum status live_preset_ask(struct live_session *session, const char *name,
-                            const struct osc_command *command)
+                            const struct live_command *command)
 {
     struct stream_request request = {.source = {.place = PRESET_SAVED, .mask = PRESET_OWN_MASK}};
     TRY(preset_check_name(name));
@@ -425,7 +425,7 @@ static const char *last_name(const struct live_session *session)
 }
 
 enum status live_preset_go(struct live_session *session, int direction,
-                           const struct osc_command *command)
+                           const struct live_command *command)
 {
     struct preset_names names;
     enum status status = preset_names_init(&names);

@@ -111,7 +111,7 @@ struct live_chain_request live_session_chain_request(const struct live_session *
 static enum status session_open(struct live_session *session, const struct live_options *options)
 {
     *session = (struct live_session){
-        .stream.options = &options->play,
+        .stream = {.options = &options->play, .ceiling_db = options->play.ceiling_db},
         .options = options,
         .recordings = {{.path = options->record}, {.path = options->record_dry}},
     };

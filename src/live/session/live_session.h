@@ -152,9 +152,9 @@ void live_preset_begun(struct live_session *session);
 /* Requests a change to a preset; the second function, to the next or previous preset. `command`
  * (NULL: a key) is answered if the change fails later. Errors: no such preset. */
 MUST_CHECK enum status live_preset_ask(struct live_session *session, const char *name,
-                                       const struct osc_command *command);
+                                       const struct live_command *command);
 MUST_CHECK enum status live_preset_go(struct live_session *session, int direction,
-                                      const struct osc_command *command);
+                                      const struct live_command *command);
 
 /* Requests a change for a device. It replaces a request that waits. */
 void live_preset_ask_for_device(struct live_session *session, const struct preset_source *source);

@@ -198,8 +198,10 @@ static bool read_live_event(const json_t *line, const char *name, struct logged 
     bool of_stage = what >= LIVE_STAGE_CONTROL;
     const json_t *number = json_object_get(line, "value");
     double value = json_number_value(number);
-    double most = what == LIVE_GAIN ? audio_from_db(OPTIONS_DB_MOST) : (double)FLT_MAX;
+    bool is_level = what == LIVE_GAIN || what == LIVE_CEILING;
+    double most = is_level ? audio_from_db(OPTIONS_DB_MOST) : (double)FLT_MAX;
     if (!live_log_events[what] || !json_is_number(number) || fabs(value) > most ||
+        (what == LIVE_CEILING && !(value > 0)) ||
         (of_stage && (!whole(line, "stage", STAGES_MOST, &stage) || stage == 0)))
         return false;
     logged->kind = what == LIVE_STAGE_CONTROL ? LOGGED_CONTROL : LOGGED_EVENT;

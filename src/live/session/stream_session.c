@@ -196,7 +196,7 @@ struct live_settings stream_session_settings(const struct stream_session *sessio
 {
     return (struct live_settings){
         .rate = session->info.rate,
-        .ceiling = audio_from_db(session->options->ceiling_db),
+        .ceiling = audio_from_db(session->ceiling_db),
         .gain = audio_from_db(session->gain_db),
         .dry = session->dry,
         .muted = session->muted,
@@ -470,6 +470,12 @@ void stream_session_set_gain(struct stream_session *session, double db)
     send_event(session, LIVE_GAIN, audio_from_db(session->gain_db));
 }
 
+void stream_session_set_ceiling(struct stream_session *session, double db)
+{
+    session->ceiling_db = db;
+    send_event(session, LIVE_CEILING, audio_from_db(db));
+}
+
 void stream_session_set_mute(struct stream_session *session, bool muted)
 {
     session->muted = muted;
@@ -554,7 +560,7 @@ struct live_status stream_session_status(struct stream_session *session, const c
         .muted = session->muted,
         .feedback_seen = session->feedback_seen,
         .reduction_db = -live_reduction(session->live),
-        .ceiling_db = session->options->ceiling_db,
+        .ceiling_db = session->ceiling_db,
         .load_now = load->now,
         .load_p99 = load->p99,
         .load_worst = load->worst,
@@ -624,7 +630,7 @@ void stream_session_report_end(const struct stream_session *session)
 /* ---- requests ---- */
 
 void stream_session_ask(struct stream_session *session, enum stream_request_kind kind,
-                        const struct stream_request *request, const struct osc_command *command)
+                        const struct stream_request *request, const struct live_command *command)
 {
     struct stream_request *next = &session->next[kind];
     *next = *request;

@@ -1,7 +1,7 @@
 /* A running stream: device, chain with masks to choose from, controls, log, view, and the loop that
  * reads keys and OSC. The sessions of halo live and halo listen begin with one.
  *
- * Set `options` and `blind` in a zeroed struct. Call open_device, live_chain_init, match_outputs,
+ * Set `options`, `ceiling_db` and `blind` in a zeroed struct. Call open_device, live_chain_init, match_outputs,
  * make_live, view_open, device_run, and then stream_session_run. At the end, or after a failure,
  * call stop and then free. Threads: the control thread. */
 #ifndef HALO_STREAM_SESSION_H
@@ -19,6 +19,7 @@
 
 #define STREAM_GAIN_LEAST_DB (-60.0)
 #define STREAM_GAIN_MOST_DB 24.0
+#define STREAM_CEILING_LEAST_DB (-60.0)
 
 /* Load of the step: its time over the block's duration; and the ledger of late or lost blocks. */
 struct live_load {
@@ -81,6 +82,7 @@ struct stream_session {
     struct view *view; /* NULL: messages are printed as notes */
     char keys[200];    /* help line for the keys */
     double gain_db;
+    double ceiling_db; /* of the limiter */
     bool muted;
     bool feedback_seen; /* the feedback guard has muted the output */
     bool dry;
@@ -168,7 +170,7 @@ MUST_CHECK enum status stream_session_run(struct stream_session *session,
 /* Puts a request in the queue of its kind; it replaces a request that waits there. If `command` is
  * not NULL, its sender is told if the request fails. */
 void stream_session_ask(struct stream_session *session, enum stream_request_kind kind,
-                        const struct stream_request *request, const struct osc_command *command);
+                        const struct stream_request *request, const struct live_command *command);
 
 /* Makes the waiting request the current one. */
 struct stream_request *stream_session_begin_request(struct stream_session *session,
@@ -187,6 +189,8 @@ double stream_session_seconds(const struct stream_session *session);
 void stream_session_leave(struct stream_session *session); /* starts the final fade-out */
 void stream_session_set_dry(struct stream_session *session, bool dry);
 void stream_session_set_gain(struct stream_session *session, double db); /* limits the gain */
+/* `db`: 0 or less, and at least STREAM_CEILING_LEAST_DB. */
+void stream_session_set_ceiling(struct stream_session *session, double db);
 void stream_session_set_mute(struct stream_session *session, bool muted);
 
 /* Handles the keys that halo live and halo listen share. Returns false for other keys. */
