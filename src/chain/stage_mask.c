@@ -246,7 +246,7 @@ struct mask *stage_mask_swap(struct stage *stage, struct mask *mask)
 
 const struct mask *stage_mask_of(const struct stage *stage)
 {
-    return stage->ops == &stage_mask_ops ? stage->data : NULL;
+    return stage->ops->has_choices ? stage->data : NULL;
 }
 
 static size_t stage_mask_preferred_block(const struct stage *stage, struct workers *workers,

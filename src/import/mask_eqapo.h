@@ -8,6 +8,7 @@
 
 #include "import/mask_config.h"
 #include "import/mask_matrix.h"
+#include "signal/eq_bands.h"
 
 enum {
     EQAPO_CHANNELS_MOST = MATRIX_CHANNELS_MOST,

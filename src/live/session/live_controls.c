@@ -277,7 +277,7 @@ bool live_controls_key(struct live_controls *controls, int key)
         return true;
     }
     controls->chosen %= count; /* bands may be gone */
-    struct band_control band;
+    struct band_control band = {0};
     struct stage_control *chosen = NULL;
     if (controls->chosen < controls->count)
         chosen = &controls->controls[controls->chosen];
@@ -426,7 +426,7 @@ static void put_text(struct live_controls *controls, const struct stage_control 
 
 struct live_status_control live_controls_show(struct live_controls *controls)
 {
-    struct band_control band;
+    struct band_control band = {0};
     size_t count = count_all(controls);
     if (count == 0)
         return (struct live_status_control){0};
