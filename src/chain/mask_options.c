@@ -659,8 +659,7 @@ static enum status route(const struct mask_options *options, const struct stream
 /* Drops the bands of a mask that an option other than gain= changes. */
 static void settle_bands(const struct mask_options *options, struct mask *mask)
 {
-    bool is_kept =
-        mask->bands && (!mask->rate || mask->rate == options->load.sound.rate);
+    bool is_kept = mask->bands && (!mask->rate || mask->rate == options->load.sound.rate);
     for (size_t i = 0; mask_options_rows[i].name; i++)
         is_kept = is_kept && (!(options->given & UINT32_C(1) << i) ||
                               strcmp(mask_options_rows[i].name, "gain=") == 0);

@@ -333,8 +333,7 @@ double *design_column(const struct design *design, size_t column)
     return design->coefficients + column * design->taps;
 }
 
-static enum status round_to_mask(struct design *design, const char *name,
-                                 struct mask **result)
+static enum status round_to_mask(struct design *design, const char *name, struct mask **result)
 {
     struct mask *mask;
     TRY(mask_create(name, design->columns, design->taps, &mask));

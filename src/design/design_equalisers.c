@@ -53,7 +53,7 @@ static enum status make_magnitude(const struct design_spec *spec, struct phase_m
 enum { POINTS_MOST = 256 };
 
 static const double DB_MOST = 120;
-static const double TILT_LEAST = 20;    /* Hz; constant below, where a slope would never end */
+static const double TILT_LEAST = 20; /* Hz; constant below, where a slope would never end */
 
 static enum status make_equaliser(const struct design_spec *spec,
                                   double (*at)(const void *context, double hertz),
@@ -172,8 +172,7 @@ static enum status read_section(const struct design_spec *spec, const char **tex
                                 struct sections *sections)
 {
     const struct eq_band_kind *kind = eq_band_kinds;
-    while (kind->name &&
-           (strncasecmp(*text, kind->name, 2) != 0 || !strchr(" \t", (*text)[2])))
+    while (kind->name && (strncasecmp(*text, kind->name, 2) != 0 || !strchr(" \t", (*text)[2])))
         kind++;
     if (!kind->name)
         return fail(CAUSE_USAGE,
@@ -243,8 +242,7 @@ static enum status make_sections(const struct design_spec *spec, struct design *
     if (sections.bands.count == 0)
         return refuse_rest(spec, spec->value);
     TRY(design_phase(spec, &phase));
-    double wanted =
-        eq_bands_taps(&sections.bands, sections.rate) * (phase == PHASE_LINEAR ? 2 : 1);
+    double wanted = eq_bands_taps(&sections.bands, sections.rate) * (phase == PHASE_LINEAR ? 2 : 1);
     if (!design_option(spec, "taps") && wanted > DESIGN_TAPS_MOST)
         return fail(CAUSE_USAGE,
                     "%s: a section this narrow takes %.0f taps, but at most %d are possible: use a "

@@ -101,8 +101,8 @@ static enum status run_filter(struct eqapo *reading, char *text)
     if (filter.foreign)
         eqapo_note_foreign(reading, filter.foreign);
     if (filter.is_on)
-        reading->has_more |= !filter.is_band ||
-                             !eq_bands_add(&reading->bands, &filter.band, reading->config->rate);
+        reading->has_more |=
+            !filter.is_band || !eq_bands_add(&reading->bands, &filter.band, reading->config->rate);
     enum status status = eq_filter_apply(&filter, reading->matrix, reading->is_selected);
     eq_filter_free(&filter);
     return status;

@@ -97,7 +97,7 @@ struct eqapo {
     bool saved[EQAPO_INCLUDES_MOST][EQAPO_CHANNELS_MOST];
     size_t filters;
     struct eq_bands bands;
-    bool has_more; /* the file has more than a preamp and bands */
+    bool has_more;       /* the file has more than a preamp and bands */
     size_t designed;     /* GraphicEQ: designs, counted in designs of the shortest length */
     bool has_grouped[2]; /* see eq_filter_note_grouped */
 };

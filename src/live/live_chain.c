@@ -696,9 +696,8 @@ static enum status put_bands(struct live_chain *chain, size_t stage, size_t choi
     struct stream_format format = {.rate = request->format.rate, .channels = own->inputs};
     bool chooses = own == choosing_stage(chain);
     struct mask *mask = NULL;
-    enum status status =
-        stage_mask_read(text, chooses ? &chain->mask_format : &format, &request->options->settings,
-                        &mask);
+    enum status status = stage_mask_read(text, chooses ? &chain->mask_format : &format,
+                                         &request->options->settings, &mask);
     if (status == STATUS_OK)
         status = chooses ? live_chain_put(chain, choice, text, mask, way)
                          : live_chain_put_at(chain, stage, text, mask, 0, way);

@@ -167,8 +167,8 @@ enum live_chain_event {
 struct live_chain_done {
     enum live_chain_event event;
     size_t choice;
-    uint64_t at;              /* frame of the stream where the switch began */
-    struct choices_way way;   /* LIVE_CHAIN_EQUALISED */
+    uint64_t at;            /* frame of the stream where the switch began */
+    struct choices_way way; /* LIVE_CHAIN_EQUALISED */
 };
 
 /* Advances the switches of a stage. Call it often, until nothing happened. `is_over`: no step will

@@ -128,8 +128,7 @@ bool live_command_make(const char *path, const struct command_argument *argument
         const char *letters = messages[i].arguments;
         if (strcmp(path, messages[i].path) != 0)
             continue;
-        *command =
-            (struct live_command){.action = messages[i].action, .path = messages[i].path};
+        *command = (struct live_command){.action = messages[i].action, .path = messages[i].path};
         strcpy(command->text, messages[i].text);
         bool fits = count == strlen(letters);
         for (size_t at = 0; fits && letters[at]; at++)
@@ -153,8 +152,8 @@ static bool take_word(char letter, bool is_last, char **text, struct command_arg
 {
     bool is_quoted = letter == 'q' && **text == '"';
     char *word = *text + is_quoted;
-    char *end = word + (letter == 't' && is_last ? strlen(word)
-                                                 : strcspn(word, is_quoted ? "\"" : " "));
+    char *end =
+        word + (letter == 't' && is_last ? strlen(word) : strcspn(word, is_quoted ? "\"" : " "));
     *text = end + (is_quoted && *end);
     *text += strspn(*text, " ");
     *end = '\0';
@@ -179,8 +178,7 @@ static bool split_words(const char *letters, const char *rest, char *words,
 }
 
 enum status live_command_split(const char *text, char words[static COMMAND_TEXT_MOST],
-                               const char **path, struct command_argument *arguments,
-                               size_t *count)
+                               const char **path, struct command_argument *arguments, size_t *count)
 {
     const char *prefix = "/halo/", *usage = NULL;
     text += strncmp(text, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;

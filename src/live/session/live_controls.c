@@ -204,8 +204,8 @@ static enum status set_band(const struct live_controls *controls, const struct b
     *value_of(&now.bands[at->band], at->value) = wanted;
     for (size_t i = 0; i < now.count; i++)
         if (!eq_bands_add(&next, &now.bands[i], rate))
-            return fail(CAUSE_USAGE, "eq%zu.%s cannot be %g", at->band + 1,
-                        band_symbols[at->value], wanted);
+            return fail(CAUSE_USAGE, "eq%zu.%s cannot be %g", at->band + 1, band_symbols[at->value],
+                        wanted);
     return live_chain_equalise(controls->chain, at->stage, &next, controls->way);
 }
 
@@ -242,8 +242,8 @@ static struct live_status_control show_band(struct live_controls *controls,
     struct eq_band band = bands_at(controls, at->stage)->bands[at->band];
     const char *name = eq_band_kind_of(band.kind)->name;
     if (at->value == BAND_GAIN)
-        snprintf(controls->text, sizeof controls->text, "%zu eq %s %.4g Hz %+.1f dB",
-                 at->stage + 1, name, band.hertz, band.db);
+        snprintf(controls->text, sizeof controls->text, "%zu eq %s %.4g Hz %+.1f dB", at->stage + 1,
+                 name, band.hertz, band.db);
     else if (at->value == BAND_HERTZ)
         snprintf(controls->text, sizeof controls->text, "%zu eq %s frequency %.4g Hz",
                  at->stage + 1, name, band.hertz);

@@ -165,10 +165,10 @@ void live_log_load(struct live_log *log, size_t choice, const char *text, uint64
 void live_log_bands(struct live_log *log, size_t stage, const char *text, uint64_t frame,
                     const struct choices_way *way)
 {
-    write_line(log, json_pack("{s:I, s:s, s:I, s:o, s:I, s:s}", "frame", (json_int_t)frame, "event",
-                              "load", "stage", (json_int_t)stage + 1, "mask", json_text(text),
-                              "fade", (json_int_t)way->frames, "shape",
-                              live_log_shapes[way->shape]));
+    write_line(log,
+               json_pack("{s:I, s:s, s:I, s:o, s:I, s:s}", "frame", (json_int_t)frame, "event",
+                         "load", "stage", (json_int_t)stage + 1, "mask", json_text(text), "fade",
+                         (json_int_t)way->frames, "shape", live_log_shapes[way->shape]));
 }
 
 void live_log_preset(struct live_log *log, const struct live_log_preset *preset)

@@ -25,7 +25,7 @@ struct logged {
     struct choices_way way;  /* LOGGED_SWITCH, LOGGED_BANDS, LOGGED_PRESET */
     uint64_t since;          /* LOGGED_PRESET: first frame that the chain processed */
     struct replay *preset;   /* LOGGED_PRESET: set-up of the chain */
-    char *text;              /* LOGGED_LOAD, LOGGED_BANDS: spec of the mask; LOGGED_CONTROL: symbol */
+    char *text; /* LOGGED_LOAD, LOGGED_BANDS: spec of the mask; LOGGED_CONTROL: symbol */
 };
 
 struct replay {

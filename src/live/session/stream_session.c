@@ -421,8 +421,8 @@ void stream_session_update(struct stream_session *session)
 {
     struct live_event event;
     const struct live_change *change = live_change_of(session->live);
-    bool switching = live_chain_is_switching(&session->chain) ||
-                     (change && live_change_is_under_way(change));
+    bool switching =
+        live_chain_is_switching(&session->chain) || (change && live_change_is_under_way(change));
     session->load.ledger.switching = switching || session->was_switching;
     session->was_switching = switching;
     live_load_update(&session->load, session->live, session->log);
