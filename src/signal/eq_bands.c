@@ -75,12 +75,14 @@ static void print_band(const struct eq_band *band, FILE *stream)
     const struct eq_band_kind *kind = eq_band_kind_of(band->kind);
     fprintf(stream, "%s ", kind->name);
     print_number(band->hertz, stream);
-    fputc(' ', stream);
     if (kind->has_gain) {
-        print_number(band->db, stream);
         fputc(' ', stream);
+        print_number(band->db, stream);
     }
-    print_number(band->q, stream);
+    if (band->q != kind->q) {
+        fputc(' ', stream);
+        print_number(band->q, stream);
+    }
 }
 
 enum status eq_bands_print(const struct eq_bands *bands, double rate, char **text)

@@ -5,6 +5,7 @@
 #include "base/plain_text.h"
 #include "base/stop.h"
 #include "chain/stage_mask.h"
+#include "design/design.h"
 #include "live/session/live_log.h"
 #include "live/session/live_session.h"
 #include "signal/audio.h"
@@ -414,7 +415,8 @@ static enum status change_mask(struct replay_state *state, const struct logged *
     if (logged->kind == LOGGED_SWITCH)
         choices_ask(chain->choices, logged->choice, logged->frame - chain->since, &logged->way);
     if (logged->kind == LOGGED_LOAD) {
-        note("%s: at %.3f s mask %s was read again; its present content is used",
+        if (!design_is_spec(logged->text))
+            note("%s: at %.3f s mask %s was read again; its present content is used",
              state->replay->path, (double)logged->frame / (double)state->replay->format.rate,
              logged->text);
         struct mask *mask = NULL;
