@@ -656,11 +656,28 @@ static enum status route(const struct mask_options *options, const struct stream
     return STATUS_OK;
 }
 
+/* Drops the bands of a mask that an option other than gain= changes. */
+static void settle_bands(const struct mask_options *options, struct mask *mask)
+{
+    bool is_kept = mask->bands && (!mask->rate || mask->rate == options->load.sound.rate);
+    for (size_t i = 0; mask_options_rows[i].name; i++)
+        is_kept = is_kept && (!(options->given & UINT32_C(1) << i) ||
+                              strcmp(mask_options_rows[i].name, "gain=") == 0);
+    is_kept = is_kept && fabs(mask->bands->preamp + options->gain) <= EQ_DB_MOST;
+    if (is_kept) {
+        mask->bands->preamp += options->gain;
+        return;
+    }
+    free(mask->bands);
+    mask->bands = NULL;
+}
+
 enum status mask_options_apply(const struct mask_options *options,
                                const struct stream_format *format, enum mask_align align,
                                struct mask *mask)
 {
     uint32_t rate = mask->rate ? mask->rate : format->rate;
+    settle_bands(options, mask);
     if (options->level && options->normalize)
         return fail(CAUSE_USAGE,
                     "mask %s: normalize= has no effect beside level=, which scales the "

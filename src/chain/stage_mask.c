@@ -244,6 +244,11 @@ struct mask *stage_mask_swap(struct stage *stage, struct mask *mask)
     return old;
 }
 
+const struct mask *stage_mask_of(const struct stage *stage)
+{
+    return stage->ops->has_choices ? stage->data : NULL;
+}
+
 static size_t stage_mask_preferred_block(const struct stage *stage, struct workers *workers,
                                          size_t most)
 {

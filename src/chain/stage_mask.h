@@ -8,6 +8,9 @@
  * caller owns. Either may be NULL. */
 struct mask *stage_mask_swap(struct stage *stage, struct mask *mask);
 
+/* The mask of a stage. NULL: the stage has none. */
+const struct mask *stage_mask_of(const struct stage *stage);
+
 /* stage_mask_read() reads the mask in the spec of a mask stage, for a sound of `format`. mask->dry
  * is the share of the input that @mix= leaves. stage_mask_file() gets the file that the spec names,
  * which the caller frees, or NULL for a made mask (design.h). */

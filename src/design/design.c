@@ -323,7 +323,9 @@ enum status design_alloc(struct design *design, size_t columns, size_t taps)
 void design_free(struct design *design)
 {
     free(design->coefficients);
+    free(design->bands);
     design->coefficients = NULL;
+    design->bands = NULL;
 }
 
 double *design_column(const struct design *design, size_t column)
@@ -331,8 +333,7 @@ double *design_column(const struct design *design, size_t column)
     return design->coefficients + column * design->taps;
 }
 
-static enum status round_to_mask(const struct design *design, const char *name,
-                                 struct mask **result)
+static enum status round_to_mask(struct design *design, const char *name, struct mask **result)
 {
     struct mask *mask;
     TRY(mask_create(name, design->columns, design->taps, &mask));
@@ -345,6 +346,8 @@ static enum status round_to_mask(const struct design *design, const char *name,
         mask_destroy(mask);
         return fail(CAUSE_OTHER, "cannot make %s: a coefficient is too large", name);
     }
+    mask->bands = design->bands;
+    design->bands = NULL;
     *result = mask;
     return STATUS_OK;
 }

@@ -23,6 +23,7 @@
 
 #include "base/status.h"
 #include "import/mask_load.h"
+#include "signal/eq_bands.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -47,6 +48,10 @@ bool design_file_in(char *const *spec, size_t word, size_t from, size_t *start, 
  * or 48000 Hz. A file keeps its own rate. Errors: usage, memory, those of mask_load_with. */
 MUST_CHECK enum status design_load(char **spec, uint32_t rate,
                                    const struct mask_load_options *options, struct mask **mask);
+
+/* Parses the bands of `parametric:`, as in "PK 1000 -6 1.4; HS 8000 2", for a mask of this rate. An
+ * empty text has no bands. `preamp` is 0. Errors (usage): the text; a frequency beyond the rate. */
+MUST_CHECK enum status design_bands(const char *text, uint32_t rate, struct eq_bands *bands);
 
 /* Prints all kinds with their options. */
 void design_print_kinds(FILE *stream);

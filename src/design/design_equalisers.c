@@ -50,11 +50,10 @@ static enum status make_magnitude(const struct design_spec *spec, struct phase_m
     return phase_design(&magnitude, design->rate, phase, design->coefficients, taps);
 }
 
-enum { POINTS_MOST = 256, SECTIONS_MOST = 64 };
+enum { POINTS_MOST = 256 };
 
 static const double DB_MOST = 120;
-static const double SECTION_END = 1e-7; /* -140 dB, at which a section counts as decayed */
-static const double TILT_LEAST = 20;    /* Hz; constant below, where a slope would never end */
+static const double TILT_LEAST = 20; /* Hz; constant below, where a slope would never end */
 
 static enum status make_equaliser(const struct design_spec *spec,
                                   double (*at)(const void *context, double hertz),
@@ -153,118 +152,108 @@ static enum status make_graphic(const struct design_spec *spec, struct design *d
     return status;
 }
 
-struct section_kind {
-    const char *name;
-    enum biquad_kind kind;
-    bool has_gain;
-    double q; /* default q */
-};
-
-static const struct section_kind section_kinds[] = {
-    {"PK", BIQUAD_PEAK, true, M_SQRT1_2},
-    {"LS", BIQUAD_LOW_SHELF, true, M_SQRT1_2},
-    {"HS", BIQUAD_HIGH_SHELF, true, M_SQRT1_2},
-    {"LP", BIQUAD_LOWPASS, false, M_SQRT1_2},
-    {"HP", BIQUAD_HIGHPASS, false, M_SQRT1_2},
-    {"BP", BIQUAD_BANDPASS, false, M_SQRT1_2},
-    {"NO", BIQUAD_NOTCH, false, 30},
-};
-
-struct biquad_sections {
+struct sections {
     double rate;
-    size_t count;
-    struct biquad biquads[SECTIONS_MOST];
+    struct eq_bands bands;
 };
 
 static double sections_at(const void *context, double hertz)
 {
-    const struct biquad_sections *sections = context;
+    const struct sections *sections = context;
     double gain = 1;
-    for (size_t i = 0; i < sections->count; i++)
-        gain *= biquad_magnitude(&sections->biquads[i], hertz, sections->rate);
+    for (size_t i = 0; i < sections->bands.count; i++) {
+        struct biquad section = eq_band_section(&sections->bands.bands[i], sections->rate);
+        gain *= biquad_magnitude(&section, hertz, sections->rate);
+    }
     return gain;
 }
 
 static enum status read_section(const struct design_spec *spec, const char **text,
-                                struct biquad_sections *sections)
+                                struct sections *sections)
 {
-    const struct section_kind *kind = NULL;
-    for (size_t i = 0; i < sizeof section_kinds / sizeof *section_kinds; i++)
-        if (strncasecmp(*text, section_kinds[i].name, 2) == 0 && strchr(" \t", (*text)[2]))
-            kind = &section_kinds[i];
-    if (!kind)
+    const struct eq_band_kind *kind = eq_band_kinds;
+    while (kind->name && (strncasecmp(*text, kind->name, 2) != 0 || !strchr(" \t", (*text)[2])))
+        kind++;
+    if (!kind->name)
         return fail(CAUSE_USAGE,
                     "%s: a section is PK, LS, HS, LP, HP, BP or NO and a frequency, the gain of "
                     "the first three, and a Q, not '%s'",
                     spec->kind->name, *text);
     *text += 2;
-    double most = nextafter(sections->rate / 2, 0), frequency = 0, gain = 0, q = kind->q;
-    TRY(next_number(spec, "a section's frequency", DESIGN_RANGE(HZ, 1, most), text, &frequency));
+    double most = nextafter(sections->rate / 2, 0);
+    struct eq_band band = {.kind = kind->kind, .q = kind->q};
+    TRY(next_number(spec, "a section's frequency", DESIGN_RANGE(HZ, 1, most), text, &band.hertz));
     if (kind->has_gain)
-        TRY(next_number(spec, "a section's gain", DESIGN_RANGE(DB, -DB_MOST, DB_MOST), text,
-                        &gain));
+        TRY(next_number(spec, "a section's gain", DESIGN_RANGE(DB, -EQ_DB_MOST, EQ_DB_MOST), text,
+                        &band.db));
     if (**text && **text != ';')
-        TRY(next_number(spec, "a section's Q", DESIGN_RANGE(PLAIN, 0.01, 1000), text, &q));
+        TRY(next_number(spec, "a section's Q", DESIGN_RANGE(PLAIN, EQ_Q_LEAST, EQ_Q_MOST), text,
+                        &band.q));
     if (**text && **text != ';')
         return refuse_rest(spec, *text);
-    sections->biquads[sections->count++] =
-        biquad_make(kind->kind, frequency, gain, q, sections->rate);
+    (void)eq_bands_add(&sections->bands, &band, sections->rate); /* in range */
     return STATUS_OK;
 }
 
-static enum status read_sections(const struct design_spec *spec, struct biquad_sections *sections)
+static enum status read_sections(const struct design_spec *spec, struct sections *sections)
 {
-    TRY(design_need_value(spec));
     for (const char *text = spec->value; next_part(&text);) {
-        if (sections->count == SECTIONS_MOST)
-            return fail(CAUSE_USAGE, "%s: more than %d sections", spec->kind->name, SECTIONS_MOST);
+        if (sections->bands.count == EQ_BANDS_MOST)
+            return fail(CAUSE_USAGE, "%s: more than %d sections", spec->kind->name, EQ_BANDS_MOST);
         TRY(read_section(spec, &text, sections));
     }
-    if (sections->count == 0)
-        return refuse_rest(spec, spec->value);
     return STATUS_OK;
 }
 
-/* Taps until the slowest section has decayed, with a margin for other sections and the fade-out. */
-static double sections_taps(const struct biquad_sections *sections)
-{
-    double slowest = 0;
-    for (size_t i = 0; i < sections->count; i++)
-        slowest = fmax(slowest, biquad_pole(&sections->biquads[i]));
-    double taps = slowest > 0 ? 1.25 * log(SECTION_END) / log(slowest) : 0;
-    return fmax(DESIGN_RESPONSE_LEAST, taps + DESIGN_RESPONSE_LEAST);
-}
-
-static enum status run_sections(const struct design_spec *spec,
-                                const struct biquad_sections *sections, size_t taps,
-                                struct design *design)
+static enum status run_sections(const struct design_spec *spec, const struct sections *sections,
+                                size_t taps, struct design *design)
 {
     TRY(design_count(spec, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps));
     TRY(design_alloc(design, 1, taps));
     design->coefficients[0] = 1;
-    for (size_t i = 0; i < sections->count; i++)
-        biquad_filter(&sections->biquads[i], design->coefficients, taps);
+    for (size_t i = 0; i < sections->bands.count; i++) {
+        struct biquad section = eq_band_section(&sections->bands.bands[i], sections->rate);
+        biquad_filter(&section, design->coefficients, taps);
+    }
     phase_fade_out(design->coefficients + taps - taps / 8, taps / 8);
+    return STATUS_OK;
+}
+
+/* Keeps the bands for a later change, unless taps= cuts the response or the rate is another one. */
+static enum status keep_bands(const struct design_spec *spec, const struct sections *sections,
+                              struct design *design)
+{
+    double wanted = fmin(eq_bands_taps(&sections->bands, sections->rate), EQ_TAPS_MOST);
+    if (design_option(spec, "rate") || (double)design->taps < floor(wanted))
+        return STATUS_OK;
+    design->bands = malloc(sizeof *design->bands);
+    if (!design->bands)
+        return fail_memory("a mask");
+    *design->bands = sections->bands;
     return STATUS_OK;
 }
 
 static enum status make_sections(const struct design_spec *spec, struct design *design)
 {
-    struct biquad_sections sections = {.rate = design->rate};
+    struct sections sections = {.rate = design->rate};
     enum phase phase = PHASE_MINIMUM;
+    TRY(design_need_value(spec));
     TRY(read_sections(spec, &sections));
+    if (sections.bands.count == 0)
+        return refuse_rest(spec, spec->value);
     TRY(design_phase(spec, &phase));
-    double wanted = sections_taps(&sections) * (phase == PHASE_LINEAR ? 2 : 1);
+    double wanted = eq_bands_taps(&sections.bands, sections.rate) * (phase == PHASE_LINEAR ? 2 : 1);
     if (!design_option(spec, "taps") && wanted > DESIGN_TAPS_MOST)
         return fail(CAUSE_USAGE,
                     "%s: a section this narrow takes %.0f taps, but at most %d are possible: use a "
                     "smaller Q or set taps=",
                     spec->kind->name, wanted, DESIGN_TAPS_MOST);
     size_t taps = (size_t)fmin(wanted, DESIGN_TAPS_MOST);
-    if (phase == PHASE_MINIMUM)
-        return run_sections(spec, &sections, taps, design);
-    return make_magnitude(spec, (struct phase_magnitude){sections_at, &sections}, taps | 1, phase,
-                          design);
+    if (phase == PHASE_LINEAR)
+        return make_magnitude(spec, (struct phase_magnitude){sections_at, &sections}, taps | 1,
+                              phase, design);
+    TRY(run_sections(spec, &sections, taps, design));
+    return keep_bands(spec, &sections, design);
 }
 
 /* ---- frequency responses from files, and their inverses ---- */
@@ -427,3 +416,15 @@ const struct design_kind design_equalisers[] = {
      .names_file = true, .make = make_response},
     {0},
 };
+
+enum status design_bands(const char *text, uint32_t rate, struct eq_bands *bands)
+{
+    const struct design_kind *kind = design_equalisers;
+    while (kind->make != make_sections)
+        kind++;
+    const struct design_spec spec = {.kind = kind, .value = text};
+    struct sections sections = {.rate = rate};
+    TRY(read_sections(&spec, &sections));
+    *bands = sections.bands;
+    return STATUS_OK;
+}

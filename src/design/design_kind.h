@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "import/mask_load.h"
+#include "signal/eq_bands.h"
 #include "signal/phase.h"
 
 #include <stdint.h>
@@ -24,7 +25,8 @@ struct design {
     size_t columns;
     size_t taps;
     size_t origin;
-    double *coefficients; /* column after column */
+    double *coefficients;   /* column after column */
+    struct eq_bands *bands; /* bands of which the taps are the exact response; NULL: none */
 };
 
 /* Errors: memory. */

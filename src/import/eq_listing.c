@@ -523,6 +523,8 @@ static enum status make_biquad(const struct mask_config *config, char *text, dou
             ? biquad_linkwitz_transform(values.frequency, q, values.wanted_frequency,
                                         values.wanted_q, rate)
             : biquad_make(kind->kind, values.frequency, values.gain, q, rate);
+    filter->is_band = !(kind->flags & LINKWITZ);
+    filter->band = (struct eq_band){kind->kind, values.frequency, values.gain, q};
     memcpy(filter->coefficients, biquad.b, sizeof biquad.b);
     filter->coefficients[3] = 1;
     memcpy(filter->coefficients + 4, biquad.a, sizeof biquad.a);

@@ -10,6 +10,7 @@
 #define HALO_EQ_LISTING_H
 
 #include "import/mask_matrix.h"
+#include "signal/eq_bands.h"
 
 enum { EQ_NUMBER_MOST = 40 }; /* characters */
 
@@ -17,6 +18,8 @@ struct eq_filter {
     bool is_on;
     struct difference difference; /* only if `is_on`; its a[0] is 1 */
     double *coefficients;         /* numerator, then denominator; owned */
+    bool is_band;                 /* the filter is a section, and `band` its values */
+    struct eq_band band;
     /* the frequency as it is written, if it should be noted (eq_filter_note_grouped); else "" */
     char grouped[EQ_NUMBER_MOST + 1];
     const char *foreign; /* word unknown to Equalizer APO, or which it expects here; NULL: none */

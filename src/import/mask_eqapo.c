@@ -67,6 +67,7 @@ static enum status run_preamp(struct eqapo *reading, char *text)
     double db;
     if (!eq_number_read(&text, "dB", &db) || fabs(db) > DB_MOST)
         return eqapo_refuse(reading, "Preamp: must be a number of dB");
+    reading->bands.preamp += db;
     return gain_all(reading, audio_from_db(db), 0);
 }
 
@@ -99,6 +100,9 @@ static enum status run_filter(struct eqapo *reading, char *text)
     eq_filter_note_grouped(&filter, reading->now, reading->has_grouped);
     if (filter.foreign)
         eqapo_note_foreign(reading, filter.foreign);
+    if (filter.is_on)
+        reading->has_more |=
+            !filter.is_band || !eq_bands_add(&reading->bands, &filter.band, reading->config->rate);
     enum status status = eq_filter_apply(&filter, reading->matrix, reading->is_selected);
     eq_filter_free(&filter);
     return status;
@@ -683,8 +687,10 @@ static enum status refuse(struct eqapo *reading, char *text)
 }
 
 static const struct eqapo_command commands[] = {
-    {"Preamp", .ends_itself = true, .run = run_preamp, .is_plausible = is_number},
-    {"Filter", .is_numbered = true, .run = run_filter, .is_plausible = is_filter},
+    {"Preamp", .ends_itself = true, .makes_bands = true, .run = run_preamp,
+     .is_plausible = is_number},
+    {"Filter", .is_numbered = true, .makes_bands = true, .run = run_filter,
+     .is_plausible = is_filter},
     {"GraphicEQ", .run = run_graphic, .is_plausible = is_number},
     {"Convolution", true, .prepare = see_convolution, .run = run_convolution},
     {"Delay", .ends_itself = true, .run = run_delay, .is_plausible = is_delay},
@@ -779,6 +785,17 @@ static enum status make(struct eqapo *reading, struct mask **mask)
                                : mask_matrix_to_column(reading->matrix, mask);
 }
 
+static enum status keep_bands(const struct eqapo *reading, struct mask *mask)
+{
+    if (reading->has_more || fabs(reading->bands.preamp) > EQ_DB_MOST)
+        return STATUS_OK;
+    mask->bands = malloc(sizeof *mask->bands);
+    if (!mask->bands)
+        return fail_memory("a mask");
+    *mask->bands = reading->bands;
+    return STATUS_OK;
+}
+
 static enum status read_eqapo(struct mask_config *config, struct mask **mask)
 {
     struct eqapo *reading = calloc(1, sizeof *reading);
@@ -788,6 +805,8 @@ static enum status read_eqapo(struct mask_config *config, struct mask **mask)
     /* the stages before any Stage: line, as in Equalizer APO */
     reading->stages = EQAPO_POST_MIX | EQAPO_CAPTURE;
     enum status status = make(reading, mask);
+    if (status == STATUS_OK)
+        status = keep_bands(reading, *mask);
     eqapo_free(reading);
     return status;
 }

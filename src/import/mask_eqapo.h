@@ -8,6 +8,7 @@
 
 #include "import/mask_config.h"
 #include "import/mask_matrix.h"
+#include "signal/eq_bands.h"
 
 enum {
     EQAPO_CHANNELS_MOST = MATRIX_CHANNELS_MOST,
@@ -39,6 +40,7 @@ struct eqapo_command {
     bool names_file;  /* the text after the colon is a file's name */
     bool is_numbered; /* Equalizer APO allows a number after the command */
     bool ends_itself; /* text after the unit has no effect in Equalizer APO */
+    bool makes_bands; /* `run` adds to eqapo.bands */
     enum status (*gather)(struct eqapo *reading, char *text); /* called while lines are gathered */
     /* like `gather`, but also for lines that If: leaves out */
     enum status (*branch)(struct eqapo *reading, char *text);
@@ -94,6 +96,8 @@ struct eqapo {
     /* `is_selected` at Include: lines, by depth */
     bool saved[EQAPO_INCLUDES_MOST][EQAPO_CHANNELS_MOST];
     size_t filters;
+    struct eq_bands bands;
+    bool has_more;       /* the file has more than a preamp and bands */
     size_t designed;     /* GraphicEQ: designs, counted in designs of the shortest length */
     bool has_grouped[2]; /* see eq_filter_note_grouped */
 };

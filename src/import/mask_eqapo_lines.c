@@ -612,6 +612,7 @@ static enum status gather_line(struct eqapo *reading, char *line, bool has_remar
         return STATUS_OK;
     }
     char *text = line + (found - line);
+    reading->has_more |= !command->makes_bands || strchr(text, '`');
     if (!command->names_file) {
         eq_number_plain_blanks(text);
         cut_comment(reading, command, text);

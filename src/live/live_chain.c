@@ -2,6 +2,7 @@
 
 #include "base/plural.h"
 #include "base/realtime.h"
+#include "base/text_stream.h"
 #include "chain/chain.h"
 #include "chain/stage_mask.h"
 
@@ -305,6 +306,9 @@ static enum status unite(struct live_chain *chain)
         if (masks[i]->origin > chain->origin)
             chain->origin = masks[i]->origin;
     chain->taps = chain->request.capacity;
+    for (size_t i = 0; i < count && chain->request.equalises; i++)
+        if (masks[i]->bands && chain->taps < chain->origin + EQ_TAPS_MOST)
+            chain->taps = chain->origin + EQ_TAPS_MOST;
     for (size_t i = 0; i < count; i++) {
         TRY(mask_pad(masks[i], chain->origin - masks[i]->origin));
         if (masks[i]->taps > chain->taps)
@@ -320,6 +324,26 @@ static enum status load_choices(struct live_chain *chain)
     choosing_stage(chain)->settings.convolver.taps = chain->taps;
     (void)stage_mask_swap(choosing_stage(chain), chain->masks[0]); /* still owned by the chain */
     return status;
+}
+
+/* Gives the equalisers at other stages room for other bands. */
+static enum status find_equalisers(struct live_chain *chain)
+{
+    if (!chain->request.equalises)
+        return STATUS_OK;
+    chain->equalisers = calloc(chain->stages.count + 1, sizeof *chain->equalisers);
+    if (!chain->equalisers)
+        return fail_memory("equalisers");
+    for (size_t i = 0; i < chain->stages.count; i++) {
+        struct stage *stage = &chain->stages.stages[i];
+        const struct mask *mask = stage_mask_of(stage);
+        chain->equalisers[i].is_one = stage == choosing_stage(chain) || (mask && mask->bands);
+        if (stage == choosing_stage(chain) || !chain->equalisers[i].is_one)
+            continue;
+        size_t taps = mask->origin + EQ_TAPS_MOST;
+        stage->settings.convolver.taps = mask->taps > taps ? mask->taps : taps;
+    }
+    return STATUS_OK;
 }
 
 /* `format`: format of the input before, and of the output after. */
@@ -342,6 +366,7 @@ static enum status load_stages(struct live_chain *chain, const struct stage_sett
             format->layout = request->sounds[0].layout;
     }
     TRY(stage_list_load_part(&chain->stages, settings, format, end, count));
+    TRY(find_equalisers(chain));
     if (request->proof)
         TRY(proof_begin(request->proof, &chain->stages, request->frames));
     return has_choices ? load_choices(chain) : STATUS_OK;
@@ -355,6 +380,16 @@ static enum status prepare_choices(struct live_chain *chain)
         masks[i] = chain->masks[live_chain_mask_of(chain, i)];
     return choices_create(chain->stages.stages[chain->request.stage].filter, masks, count,
                           &chain->choices);
+}
+
+static enum status prepare_equalisers(struct live_chain *chain)
+{
+    for (size_t i = 0; chain->equalisers && i < chain->stages.count; i++) {
+        struct stage *stage = &chain->stages.stages[i];
+        if (chain->equalisers[i].is_one && stage != choosing_stage(chain))
+            TRY(choices_create(stage->filter, NULL, 1, &chain->equalisers[i].choices));
+    }
+    return STATUS_OK;
 }
 
 /* Asks for the choice that sounds first. The switch ends within the silence that follows. */
@@ -455,6 +490,7 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_re
     stage_list_warn_of_precision(&chain->stages);
     if (chain->choice_count > 0)
         TRY(prepare_choices(chain));
+    TRY(prepare_equalisers(chain));
     ask_for_first(chain);
     TRY(run_silence(chain));
     settle_first(chain);
@@ -467,6 +503,12 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_re
 void live_chain_free(struct live_chain *chain)
 {
     choices_destroy(chain->choices);
+    for (size_t i = 0; chain->equalisers && i < chain->stages.count; i++) {
+        choices_destroy(chain->equalisers[i].choices);
+        free(chain->equalisers[i].waiting);
+        free(chain->equalisers[i].text);
+    }
+    free(chain->equalisers);
     filter_destroy(chain->filter);
     workers_destroy(chain->workers);
     if (choosing_stage(chain))
@@ -543,4 +585,226 @@ fail:
     mask_destroy(mask);
     free(kept);
     return status;
+}
+
+/* ---- equalisers ---- */
+
+const struct choices *live_chain_equaliser(const struct live_chain *chain, size_t stage)
+{
+    return chain->equalisers && stage < chain->stages.count ? chain->equalisers[stage].choices
+                                                            : NULL;
+}
+
+static struct choices *choices_of(const struct live_chain *chain, size_t stage)
+{
+    bool chooses = &chain->stages.stages[stage] == choosing_stage(chain);
+    return chooses ? chain->choices : chain->equalisers ? chain->equalisers[stage].choices : NULL;
+}
+
+/* The mask and the spec of a choice. A stage without choices has one. */
+static const struct mask *mask_at(const struct live_chain *chain, size_t stage, size_t choice,
+                                  const char **text)
+{
+    const struct stage *at = &chain->stages.stages[stage];
+    bool chooses = at == choosing_stage(chain);
+    choice = chooses ? live_chain_mask_of(chain, choice) : 0;
+    *text = chooses ? chain->texts[choice] : at->text;
+    return chooses ? chain->masks[choice] : stage_mask_of(at);
+}
+
+const struct eq_bands *live_chain_bands(const struct live_chain *chain, size_t stage)
+{
+    const char *text;
+    if (!chain->equalisers || stage >= chain->stages.count || !chain->equalisers[stage].is_one)
+        return NULL;
+    const struct live_equaliser *equaliser = &chain->equalisers[stage];
+    size_t asked = choices_asked(choices_of(chain, stage));
+    return equaliser->waiting && equaliser->choice == asked
+               ? equaliser->waiting
+               : mask_at(chain, stage, asked, &text)->bands;
+}
+
+const char *live_chain_text(const struct live_chain *chain, size_t stage, size_t choice)
+{
+    const char *text;
+    const struct live_equaliser *equaliser = chain->equalisers ? &chain->equalisers[stage] : NULL;
+    (void)mask_at(chain, stage, choice, &text);
+    return equaliser && equaliser->text && equaliser->choice == choice ? equaliser->text : text;
+}
+
+/* Makes the spec of the bands, with the mix that the old spec has. */
+static enum status make_spec(const struct eq_bands *bands, double rate, const char *old,
+                             char **result)
+{
+    size_t size = 0;
+    char *own, **words = spec_split(old), *text = NULL;
+    enum status status = words ? eq_bands_print(bands, rate, &own) : fail_memory("an equaliser");
+    if (status != STATUS_OK) {
+        free(words);
+        return status;
+    }
+    FILE *stream = text_stream_open(&text, &size);
+    if (stream)
+        fputs(own, stream);
+    for (size_t w = 1; stream && words[0] && words[w]; w++)
+        if (stage_mix_is_word(words[w]))
+            fprintf(stream, ",%s", words[w]);
+    if (text_stream_finish(stream) != 0) {
+        free(text);
+        status = fail_memory("an equaliser");
+    }
+    free(own);
+    free(words);
+    *result = text;
+    return status;
+}
+
+enum status live_chain_put_at(struct live_chain *chain, size_t stage, const char *text,
+                              struct mask *mask, uint64_t at, const struct choices_way *way)
+{
+    struct stage *own = &chain->stages.stages[stage];
+    struct live_equaliser *equaliser = &chain->equalisers[stage];
+    const struct mask *old = stage_mask_of(own);
+    enum status status = STATUS_OK;
+    char *kept = strdup(text);
+    if (!kept)
+        status = fail_memory("an equaliser");
+    else if (mask->origin > old->origin)
+        status = fail(CAUSE_UNSUPPORTED, "mask %s has its time zero later than the one that sounds",
+                      mask->name);
+    if (status != STATUS_OK || (status = mask_pad(mask, old->origin - mask->origin)) ||
+        (status = choices_replace(equaliser->choices, 0, mask, NULL))) {
+        mask_destroy(mask);
+        free(kept);
+        return status;
+    }
+    choices_ask(equaliser->choices, 0, at, way);
+    mask_discard_coefficients(mask, NULL);
+    mask_destroy(stage_mask_swap(own, mask));
+    free(own->text);
+    own->text = kept;
+    equaliser->way = *way;
+    return STATUS_OK;
+}
+
+static enum status put_bands(struct live_chain *chain, size_t stage, size_t choice,
+                             const char *text, const struct choices_way *way)
+{
+    const struct live_chain_request *request = &chain->request;
+    const struct stage *own = &chain->stages.stages[stage];
+    struct live_equaliser *equaliser = &chain->equalisers[stage];
+    struct stream_format format = {.rate = request->format.rate, .channels = own->inputs};
+    bool chooses = own == choosing_stage(chain);
+    struct mask *mask = NULL;
+    enum status status = stage_mask_read(text, chooses ? &chain->mask_format : &format,
+                                         &request->options->settings, &mask);
+    if (status == STATUS_OK)
+        status = chooses ? live_chain_put(chain, choice, text, mask, way)
+                         : live_chain_put_at(chain, stage, text, mask, 0, way);
+    if (status == STATUS_OK) {
+        equaliser->is_changed = true;
+        equaliser->is_put = chooses;
+        equaliser->put = choice;
+    }
+    return status == STATUS_TRY_AGAIN ? STATUS_FAILED : status;
+}
+
+/* Keeps bands until the switch in progress ends. Owns `text`, even on failure. */
+static enum status wait_with(struct live_equaliser *equaliser, size_t choice,
+                             const struct eq_bands *bands, char *text,
+                             const struct choices_way *way)
+{
+    if (!equaliser->waiting && !(equaliser->waiting = malloc(sizeof *equaliser->waiting))) {
+        free(text);
+        return fail_memory("an equaliser");
+    }
+    *equaliser->waiting = *bands;
+    free(equaliser->text);
+    equaliser->text = text;
+    equaliser->choice = choice;
+    equaliser->next = *way;
+    return STATUS_OK;
+}
+
+enum status live_chain_equalise(struct live_chain *chain, size_t stage,
+                                const struct eq_bands *bands, const struct choices_way *way)
+{
+    if (!live_chain_bands(chain, stage))
+        return fail(CAUSE_USAGE, "stage %zu has no equaliser", stage + 1);
+    const struct choices *choices = choices_of(chain, stage);
+    size_t choice = choices_asked(choices);
+    char *text;
+    TRY(make_spec(bands, chain->request.format.rate, live_chain_text(chain, stage, choice), &text));
+    if (choices_are_switching(choices))
+        return wait_with(&chain->equalisers[stage], choice, bands, text, way);
+    enum status status = put_bands(chain, stage, choice, text, way);
+    free(text);
+    return status;
+}
+
+void live_chain_carry_bands(struct live_chain *chain, const struct live_chain *old)
+{
+    const struct choices_way at_once = {.frames = 0};
+    for (size_t i = 0; i < chain->stages.count && i < old->stages.count; i++) {
+        const struct eq_bands *bands = live_chain_bands(old, i), *now = live_chain_bands(chain, i);
+        struct eq_bands fitting = {.preamp = bands ? bands->preamp : 0};
+        for (size_t b = 0; bands && b < bands->count; b++)
+            (void)eq_bands_add(&fitting, &bands->bands[b], chain->request.format.rate);
+        bool is_due = bands && now && old->equalisers[i].is_changed;
+        if (is_due && live_chain_equalise(chain, i, &fitting, &at_once) != STATUS_OK)
+            return; /* a message says so */
+    }
+}
+
+/* Applies the bands that waited for the end of a switch. */
+static void put_waiting(struct live_chain *chain, size_t stage)
+{
+    struct live_equaliser *equaliser = &chain->equalisers[stage];
+    const struct choices_way way = equaliser->next;
+    char *text = equaliser->text;
+    free(equaliser->waiting);
+    equaliser->waiting = NULL;
+    equaliser->text = NULL;
+    if (put_bands(chain, stage, equaliser->choice, text, &way) != STATUS_OK)
+        note("the last change of stage %zu has no effect", stage + 1);
+    free(text);
+}
+
+/* Reports that a choice's mask was replaced, before a switch to it begins. */
+static bool take_put(struct live_chain *chain, size_t stage, struct live_chain_done *done)
+{
+    struct live_equaliser *equaliser = chain->equalisers ? &chain->equalisers[stage] : NULL;
+    if (!equaliser || !equaliser->is_put)
+        return false;
+    equaliser->is_put = false;
+    *done = (struct live_chain_done){.event = LIVE_CHAIN_PUT, .choice = equaliser->put};
+    return true;
+}
+
+struct live_chain_done live_chain_advance(struct live_chain *chain, size_t stage, bool is_over)
+{
+    struct live_chain_done done = {.event = LIVE_CHAIN_NOTHING};
+    struct choices *choices = choices_of(chain, stage);
+    struct live_equaliser *equaliser = chain->equalisers ? &chain->equalisers[stage] : NULL;
+    if (!choices || take_put(chain, stage, &done))
+        return done;
+    if (choices_poll(choices, &done.choice, &done.at) ||
+        (is_over && choices_are_within_switch(choices, &done.choice, &done.at))) {
+        done.event = choices == chain->choices ? LIVE_CHAIN_SWITCHED : LIVE_CHAIN_EQUALISED;
+        done.at += chain->since;
+        done.way = equaliser ? equaliser->way : done.way;
+    } else if (equaliser && equaliser->waiting && !is_over && !choices_are_switching(choices)) {
+        put_waiting(chain, stage);
+        if (!take_put(chain, stage, &done))
+            (void)choices_poll(choices, &done.choice, &done.at); /* the switch begins now */
+    }
+    return done;
+}
+
+bool live_chain_is_switching(const struct live_chain *chain)
+{
+    bool switching = false;
+    for (size_t i = 0; i < chain->stages.count; i++)
+        switching |= choices_of(chain, i) && choices_are_switching(choices_of(chain, i));
+    return switching;
 }

@@ -1,7 +1,8 @@
 /* The chain of a live stream, with several masks to choose from at one of its stages.
  *
  * The masks get a common time zero and as many outputs as the widest (mask_widen), and are prepared
- * for one convolver. A mask that is loaded later may have up to `capacity` taps. Threads: the
+ * for one convolver. A mask that is loaded later may have up to `capacity` taps. Masks that consist
+ * of bands are equalisers, at any stage: their bands can be changed while they sound. Threads: the
  * control thread. */
 #ifndef HALO_LIVE_CHAIN_H
 #define HALO_LIVE_CHAIN_H
@@ -10,6 +11,7 @@
 #include "chain/report.h"
 #include "convolve/convolver.h"
 #include "mask/mask.h"
+#include "signal/eq_bands.h"
 
 /* The masks that a stream can switch between, prepared for one convolver.
  *
@@ -78,7 +80,22 @@ struct live_chain_request {
     /* Each mask is there twice, so that a switch to the same mask is possible: choice i +
      * choice_count is choice i again. All masks are computed alike. */
     bool twice;
+    bool equalises; /* Equalisers have room for EQ_TAPS_MOST taps, so that bands can be changed. */
     bool dry; /* Choice `choice_count` is the sound without a mask. Not together with `twice`. */
+};
+
+/* A mask stage whose bands can be changed. */
+struct live_equaliser {
+    bool is_one;
+    struct choices *choices;  /* NULL: the stage is the one with the masks to choose from */
+    struct eq_bands *waiting; /* bands to apply after the switch in progress, owned; NULL: none */
+    char *text;               /* spec of `waiting`, owned; NULL: none */
+    size_t choice;            /* choice whose mask `waiting` replaces */
+    struct choices_way next;  /* way for `waiting` */
+    struct choices_way way;   /* way of the last switch */
+    bool is_changed;          /* the bands are not those of the chain's request */
+    bool is_put;              /* choice `put` was replaced and not reported yet */
+    size_t put;
 };
 
 struct live_chain {
@@ -98,6 +115,7 @@ struct live_chain {
     size_t origin;                     /* common time zero of the masks, in taps */
     struct stream_format mask_format;  /* input format of the stage whose masks can be chosen */
     uint64_t since;                    /* first frame of the stream that the chain processed */
+    struct live_equaliser *equalisers; /* by stage; NULL: bands cannot be changed */
 };
 
 /* Errors: those of the stages and masks. Call live_chain_free in any case. */
@@ -113,6 +131,52 @@ MUST_CHECK enum status live_chain_count_outputs(const struct live_chain_request 
  * the new mask; NULL: the spec stays. Errors (the old mask stays): it does not fit, memory. */
 MUST_CHECK enum status live_chain_put(struct live_chain *chain, size_t choice, const char *text,
                                       struct mask *mask, const struct choices_way *way);
+
+/* The same for the mask of an equaliser's stage. The switch begins at frame `at` of the chain. */
+MUST_CHECK enum status live_chain_put_at(struct live_chain *chain, size_t stage, const char *text,
+                                         struct mask *mask, uint64_t at,
+                                         const struct choices_way *way);
+
+/* The masks of an equaliser at a stage (from 0) without choices. NULL: the stage is none. */
+const struct choices *live_chain_equaliser(const struct live_chain *chain, size_t stage);
+
+/* The bands that a stage (from 0) has, or gets after the switch in progress. NULL: the stage is no
+ * equaliser, or the mask that was chosen last is none. Valid until the next change. */
+const struct eq_bands *live_chain_bands(const struct live_chain *chain, size_t stage);
+
+/* The spec of a choice at a stage, with the bands it gets after the switch in progress. A stage
+ * without choices has choice 0. Valid until the next change. */
+const char *live_chain_text(const struct live_chain *chain, size_t stage, size_t choice);
+
+/* Gives an equaliser other bands, by a fade. They are limited to EQ_TAPS_MOST taps. If a switch is
+ * in progress there, the bands follow; only the last ones count. Errors: no equaliser, memory. */
+MUST_CHECK enum status live_chain_equalise(struct live_chain *chain, size_t stage,
+                                           const struct eq_bands *bands,
+                                           const struct choices_way *way);
+
+/* Gives equalisers the bands that `old`, a chain with the same stages, has. */
+void live_chain_carry_bands(struct live_chain *chain, const struct live_chain *old);
+
+/* What happened at a stage, for the log of a recording. */
+enum live_chain_event {
+    LIVE_CHAIN_NOTHING,
+    LIVE_CHAIN_PUT,       /* a choice's mask was replaced, and no switch to it has begun */
+    LIVE_CHAIN_SWITCHED,  /* a switch to a choice ended */
+    LIVE_CHAIN_EQUALISED, /* a switch to other bands ended, at a stage without choices */
+};
+struct live_chain_done {
+    enum live_chain_event event;
+    size_t choice;
+    uint64_t at;            /* frame of the stream where the switch began */
+    struct choices_way way; /* LIVE_CHAIN_EQUALISED */
+};
+
+/* Advances the switches of a stage. Call it often, until nothing happened. `is_over`: no step will
+ * follow; a switch that has begun counts as ended. */
+struct live_chain_done live_chain_advance(struct live_chain *chain, size_t stage, bool is_over);
+
+/* Whether masks are being switched, at any stage. */
+bool live_chain_is_switching(const struct live_chain *chain);
 
 /* Number of masks in `masks`, including the one of the dry sound. */
 size_t live_chain_mask_count(const struct live_chain *chain);

@@ -25,6 +25,7 @@ enum { MASK_RATE_MOST = 10000000, MASK_CHANNELS_MOST = 256 };
  * convolution has it, including what lies before time zero and after the end of the sound. */
 enum mask_output_level { MASK_LEVEL_OWN, MASK_LEVEL_INPUT, MASK_LEVEL_KALDI };
 
+struct eq_bands;
 struct workers;
 
 struct mask_path {
@@ -52,7 +53,8 @@ struct mask {
     enum mask_output_level level; /* how the output is scaled when all of it is there */
     double level_gain;            /* factor that is applied after `level`; 0: no level */
     double dry, wet; /* factors of the input and of the mask, for mask_mix; dry 0: nothing to mix */
-    char *contents;  /* lines on the whole file, if the mask is a part of it; or NULL */
+    struct eq_bands *bands; /* bands of which the taps are the exact response, owned; NULL: none */
+    char *contents;         /* lines on the whole file, if the mask is a part of it; or NULL */
 };
 
 enum mask_order { MASK_ORDER_LL_LR_RL_RR, MASK_ORDER_LL_RR_LR_RL, MASK_ORDER_HESUVI };

@@ -25,6 +25,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
+static bool is_small_mask(const char *text)
+{
+    return strcmp(text, "m.txt") == 0 || strcmp(text, "parametric:PK 9 1") == 0;
+}
+
 /* What costs little, and reads no file but m.txt. */
 static bool is_small(const struct replay *replay)
 {
@@ -37,13 +42,14 @@ static bool is_small(const struct replay *replay)
     for (size_t i = 0; i < stages->count; i++)
         is_small = is_small &&
                    (strcmp(stages->stages[i].ops->option, "gain") == 0 ||
-                    strcmp(stages->stages[i].text, "m.txt") == 0) &&
+                    is_small_mask(stages->stages[i].text)) &&
                    !stages->stages[i].ops->may_fail;
     for (size_t i = 0; i < request->other_count; i++)
         is_small = is_small && strcmp(request->others[i], "m.txt") == 0;
     for (size_t i = 0; i < replay->event_count; i++)
-        is_small = is_small && (replay->events[i].kind != LOGGED_LOAD ||
-                                strcmp(replay->events[i].text, "m.txt") == 0);
+        is_small = is_small && ((replay->events[i].kind != LOGGED_LOAD &&
+                                 replay->events[i].kind != LOGGED_BANDS) ||
+                                is_small_mask(replay->events[i].text));
     return is_small;
 }
 

@@ -10,7 +10,8 @@
 
 /* `arguments` has a letter per argument:
  * - c choice, C choice from 1, s stage from 1, d number
- * - t text, v value, o on or off, O on or off given as a value
+ * - t text, q text that may be empty or in quotes, v value
+ * - o on or off, O on or off given as a value
  * `usage` describes the arguments to users. `text` is the initial live_command.text. */
 static const struct {
     const char *path;
@@ -28,6 +29,8 @@ static const struct {
     {"/halo/control", "stv", "STAGE (from 1), SYMBOL and VALUE", COMMAND_CONTROL, ""},
     {"/halo/mix", "sv", "STAGE (from 1) and VALUE", COMMAND_CONTROL, "@mix"},
     {"/halo/bypass", "sO", "STAGE (from 1) and 0 or 1", COMMAND_CONTROL, "@bypass"},
+    {"/halo/eq", "sqd", "STAGE (from 1), BANDS such as \"PK 1000 -6 1.4\" and PREAMP in dB",
+     COMMAND_EQ, ""},
     {"/halo/load", "Ct", "NUMBER (from 1) and PATH", COMMAND_LOAD, ""},
     {"/halo/reload", "", "no arguments", COMMAND_RELOAD, ""},
     {"/halo/preset", "t", "a NAME", COMMAND_PRESET, ""},
@@ -92,6 +95,9 @@ static bool read_argument(const struct command_argument *argument, char letter,
         return read_whole(argument, 1, &command->stage);
     case 't':
         return read_text(argument, command->text, sizeof command->text);
+    case 'q':
+        return (argument->text && !*argument->text) ||
+               read_text(argument, command->text, sizeof command->text);
     case 'v':
         return read_value(argument, command->value_text);
     case 'd':
@@ -122,8 +128,7 @@ bool live_command_make(const char *path, const struct command_argument *argument
         const char *letters = messages[i].arguments;
         if (strcmp(path, messages[i].path) != 0)
             continue;
-        *command =
-            (struct live_command){.action = messages[i].action, .path = messages[i].path};
+        *command = (struct live_command){.action = messages[i].action, .path = messages[i].path};
         strcpy(command->text, messages[i].text);
         bool fits = count == strlen(letters);
         for (size_t at = 0; fits && letters[at]; at++)
@@ -145,14 +150,17 @@ bool live_command_make(const char *path, const struct command_argument *argument
  * is text, it may contain blanks. */
 static bool take_word(char letter, bool is_last, char **text, struct command_argument *argument)
 {
-    char *word = *text,
-         *end = word + (letter == 't' && is_last ? strlen(word) : strcspn(word, " "));
-    *text = end + strspn(end, " ");
+    bool is_quoted = letter == 'q' && **text == '"';
+    char *word = *text + is_quoted;
+    char *end =
+        word + (letter == 't' && is_last ? strlen(word) : strcspn(word, is_quoted ? "\"" : " "));
+    *text = end + (is_quoted && *end);
+    *text += strspn(*text, " ");
     *end = '\0';
     *argument = (struct command_argument){0};
-    if (letter == 't' || letter == 'v') {
+    if (strchr("tqv", letter)) {
         argument->text = word;
-        return *word;
+        return *word || is_quoted;
     }
     bool on = strcmp(word, "on") == 0, off = strcmp(word, "off") == 0;
     argument->number = on;
@@ -170,8 +178,7 @@ static bool split_words(const char *letters, const char *rest, char *words,
 }
 
 enum status live_command_split(const char *text, char words[static COMMAND_TEXT_MOST],
-                               const char **path, struct command_argument *arguments,
-                               size_t *count)
+                               const char **path, struct command_argument *arguments, size_t *count)
 {
     const char *prefix = "/halo/", *usage = NULL;
     text += strncmp(text, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;

@@ -26,6 +26,7 @@ enum command_action {
     COMMAND_MUTE,         /* uses on */
     COMMAND_LOAD,         /* uses choice, text */
     COMMAND_CONTROL,      /* uses stage, text (the symbol), value_text */
+    COMMAND_EQ,           /* uses stage, text (the bands, perhaps empty), value (the preamp) */
     COMMAND_RELOAD,
     COMMAND_PRESET, /* uses text */
     COMMAND_PRESET_NEXT,
@@ -53,7 +54,7 @@ struct live_command {
     bool on;
     char value_text[COMMAND_VALUE_MOST];
     double value;                 /* dB */
-    char text[COMMAND_TEXT_MOST]; /* not empty if used */
+    char text[COMMAND_TEXT_MOST]; /* not empty if used, but by COMMAND_EQ */
 };
 
 struct command_argument {

@@ -14,6 +14,8 @@
  *                                       number, or text as on the command line ("-6dB")
  *   /halo/mix STAGE VALUE     @mix of a stage: 0 to 1
  *   /halo/bypass STAGE 0|1    @bypass of a stage; or T, F
+ *   /halo/eq STAGE BANDS PREAMP         the bands of an equaliser's stage, as `parametric:` takes
+ *                                       them ("PK 1000 -6 1.4; HS 8000 2"; "": none), and dB
  *   /halo/load NUMBER PATH    replace a choice's mask by the file
  *   /halo/reload              read the file of the last chosen mask again
  *   /halo/preset NAME         change to a preset

@@ -3,9 +3,11 @@
 #include "base/short_list.h"
 #include "base/thread.h"
 #include "chain/stage_mask.h"
+#include "design/design.h"
 #include "live/session/live_session.h"
 #include "view/distinct_name.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -457,6 +459,17 @@ static enum status set_ceiling(struct stream_session *stream, double db)
     return STATUS_OK;
 }
 
+static enum status equalise(struct stream_session *stream, const struct live_command *command)
+{
+    struct eq_bands bands;
+    TRY(design_bands(command->text, stream->chain.request.format.rate, &bands));
+    bands.preamp = command->value;
+    if (fabs(bands.preamp) > EQ_DB_MOST)
+        return fail(CAUSE_USAGE, "the preamp is from %g to %g dB, not %g", -EQ_DB_MOST, EQ_DB_MOST,
+                    bands.preamp);
+    return live_chain_equalise(&stream->chain, command->stage - 1, &bands, &stream->way);
+}
+
 static enum status execute(struct live_session *session, const struct live_command *command)
 {
     struct stream_session *stream = &session->stream;
@@ -470,6 +483,8 @@ static enum status execute(struct live_session *session, const struct live_comma
     case COMMAND_CONTROL:
         return live_controls_set(&stream->controls, command->stage, command->text,
                                  command->value_text);
+    case COMMAND_EQ:
+        return equalise(stream, command);
     case COMMAND_GAIN:
         return set_gain(stream, command->value);
     case COMMAND_CEILING:

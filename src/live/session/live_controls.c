@@ -1,5 +1,6 @@
 #include "live/session/live_controls.h"
 
+#include "base/decimal.h"
 #include "base/text_stream.h"
 
 #include <math.h>
@@ -132,27 +133,166 @@ static struct stage_control *bypass_of(struct live_controls *controls, size_t st
     return NULL;
 }
 
+/* ---- bands of equalisers ---- */
+
+enum band_value { BAND_GAIN, BAND_HERTZ, BAND_Q, BAND_VALUES };
+static const char *const band_symbols[] = {"gain", "hz", "q"};
+
+struct band_control {
+    size_t stage, band;
+    enum band_value value;
+};
+
+static const struct eq_bands *bands_at(const struct live_controls *controls, size_t stage)
+{
+    return controls->chain ? live_chain_bands(controls->chain, stage) : NULL;
+}
+
+/* Finds control `index` of all bands. False: there are fewer. */
+static bool band_control_at(const struct live_controls *controls, size_t index,
+                            struct band_control *found)
+{
+    for (enum band_value value = BAND_GAIN; value < BAND_VALUES; value++)
+        for (size_t stage = 0; stage < controls->stages->count; stage++) {
+            const struct eq_bands *bands = bands_at(controls, stage);
+            for (size_t b = 0; bands && b < bands->count; b++) {
+                if (value == BAND_GAIN && !eq_band_kind_of(bands->bands[b].kind)->has_gain)
+                    continue;
+                *found = (struct band_control){stage, b, value};
+                if (index-- == 0)
+                    return true;
+            }
+        }
+    return false;
+}
+
+static size_t count_all(const struct live_controls *controls)
+{
+    struct band_control ignored;
+    size_t count = controls->count;
+    while (controls->stages && band_control_at(controls, count - controls->count, &ignored))
+        count++;
+    return count;
+}
+
+static double *value_of(struct eq_band *band, enum band_value value)
+{
+    return value == BAND_GAIN ? &band->db : value == BAND_HERTZ ? &band->hertz : &band->q;
+}
+
+/* The next of the values first * 2^(i / steps), rounded to four digits. */
+static double next_on_grid(double value, double first, int steps, int direction)
+{
+    double next = first * pow(2, (round(steps * log2(value / first)) + direction) / steps);
+    double digit = pow(10, floor(log10(next)) - 3);
+    return round(next / digit) * digit;
+}
+
+static double next_of_band(const struct eq_band *band, enum band_value value, int direction)
+{
+    return value == BAND_GAIN    ? band->db + direction
+           : value == BAND_HERTZ ? next_on_grid(band->hertz, 1000, 12, direction)
+                                 : next_on_grid(band->q, 1, 4, direction);
+}
+
+/* Changes a value of a band. Errors: the value is not possible (usage), memory. */
+static enum status set_band(const struct live_controls *controls, const struct band_control *at,
+                            double wanted)
+{
+    struct eq_bands now = *bands_at(controls, at->stage), next = {.preamp = now.preamp};
+    double rate = controls->chain->request.format.rate;
+    *value_of(&now.bands[at->band], at->value) = wanted;
+    for (size_t i = 0; i < now.count; i++)
+        if (!eq_bands_add(&next, &now.bands[i], rate))
+            return fail(CAUSE_USAGE, "eq%zu.%s cannot be %g", at->band + 1, band_symbols[at->value],
+                        wanted);
+    return live_chain_equalise(controls->chain, at->stage, &next, controls->way);
+}
+
+static void step_band(struct live_controls *controls, const struct band_control *at, int direction)
+{
+    const struct eq_band *band = &bands_at(controls, at->stage)->bands[at->band];
+    if (set_band(controls, at, next_of_band(band, at->value, direction)) != STATUS_OK)
+        controls->notice = "the band's value cannot go further";
+}
+
+/* Sets the control of a band with this symbol, such as eq1.gain. False: there is none. */
+static bool set_band_named(struct live_controls *controls, size_t stage, const char *symbol,
+                           const char *text, enum status *status)
+{
+    struct band_control at;
+    char own[sizeof controls->symbol];
+    double value;
+    for (size_t i = 0; band_control_at(controls, i, &at); i++) {
+        snprintf(own, sizeof own, "eq%zu.%s", at.band + 1, band_symbols[at.value]);
+        if (at.stage + 1 != stage || strcmp(own, symbol) != 0)
+            continue;
+        controls->chosen = controls->count + i;
+        *status = decimal_parse(text, &value) ? set_band(controls, &at, value)
+                                              : fail(CAUSE_USAGE, "%s takes a number", own);
+        return true;
+    }
+    return false;
+}
+
+/* Shows a band as "1 eq PK 1000 Hz +2.0 dB". */
+static struct live_status_control show_band(struct live_controls *controls,
+                                            const struct band_control *at)
+{
+    struct eq_band band = bands_at(controls, at->stage)->bands[at->band];
+    const char *name = eq_band_kind_of(band.kind)->name;
+    if (at->value == BAND_GAIN)
+        snprintf(controls->text, sizeof controls->text, "%zu eq %s %.4g Hz %+.1f dB", at->stage + 1,
+                 name, band.hertz, band.db);
+    else if (at->value == BAND_HERTZ)
+        snprintf(controls->text, sizeof controls->text, "%zu eq %s frequency %.4g Hz",
+                 at->stage + 1, name, band.hertz);
+    else
+        snprintf(controls->text, sizeof controls->text, "%zu eq %s %.4g Hz Q %.3g", at->stage + 1,
+                 name, band.hertz, band.q);
+    snprintf(controls->symbol, sizeof controls->symbol, "eq%zu.%s", at->band + 1,
+             band_symbols[at->value]);
+    return (struct live_status_control){
+        .text = controls->text,
+        .stage = at->stage + 1,
+        .symbol = controls->symbol,
+        .value = *value_of(&band, at->value),
+    };
+}
+
+/* ---- keys ---- */
+
 const char *live_controls_keys(const struct live_controls *controls)
 {
-    return controls->count > 0 ? "  c control  + - change  b bypass" : "";
+    return count_all(controls) > 0 ? "  c control  + - change  b bypass" : "";
 }
 
 bool live_controls_key(struct live_controls *controls, int key)
 {
     if (key <= 0 || key > 127 || !strchr("cC+=-b", key))
         return false;
-    if (controls->count == 0) {
-        controls->notice = "no controls: the chain has no plugins";
+    size_t count = count_all(controls);
+    if (count == 0) {
+        controls->notice = "no controls: the chain has no plugins and no equaliser";
         return true;
     }
-    struct stage_control *chosen = &controls->controls[controls->chosen];
-    struct stage_control *bypass = bypass_of(controls, chosen->stage);
+    controls->chosen %= count; /* bands may be gone */
+    struct band_control band = {0};
+    struct stage_control *chosen = NULL;
+    if (controls->chosen < controls->count)
+        chosen = &controls->controls[controls->chosen];
+    else
+        (void)band_control_at(controls, controls->chosen - controls->count, &band);
+    struct stage_control *bypass = bypass_of(controls, chosen ? chosen->stage : band.stage);
+    int direction = key == '-' ? -1 : 1;
     if (key == 'c')
-        controls->chosen = (controls->chosen + 1) % controls->count;
+        controls->chosen = (controls->chosen + 1) % count;
     else if (key == 'C')
-        controls->chosen = (controls->chosen + controls->count - 1) % controls->count;
+        controls->chosen = (controls->chosen + count - 1) % count;
+    else if (key != 'b' && !chosen)
+        step_band(controls, &band, direction);
     else if (key != 'b')
-        change(controls, chosen, next_value(chosen, key == '-' ? -1 : 1));
+        change(controls, chosen, next_value(chosen, direction));
     else if (bypass)
         change(controls, bypass, bypass->value > 0 ? 0 : 1);
     return true;
@@ -174,6 +314,9 @@ enum status live_controls_set(struct live_controls *controls, size_t stage, cons
 {
     struct stage_control control;
     float value;
+    enum status status;
+    if (set_band_named(controls, stage, symbol, text, &status))
+        return status;
     TRY(stage_controls_find(controls->stages, stage - 1, symbol, &control));
     TRY(stage_controls_parse(controls->stages, &control, text, &value));
     controls->chosen = index_of(controls, control.stage, control.kind, control.port_index);
@@ -283,8 +426,14 @@ static void put_text(struct live_controls *controls, const struct stage_control 
 
 struct live_status_control live_controls_show(struct live_controls *controls)
 {
-    if (controls->count == 0)
+    struct band_control band = {0};
+    size_t count = count_all(controls);
+    if (count == 0)
         return (struct live_status_control){0};
+    controls->chosen %= count;
+    if (controls->chosen >= controls->count &&
+        band_control_at(controls, controls->chosen - controls->count, &band))
+        return show_band(controls, &band);
     const struct stage_control *control = &controls->controls[controls->chosen];
     const struct stage_control *bypass = bypass_of(controls, control->stage);
     const struct filter *mixed = controls->stages->stages[control->stage].mixed;

@@ -5,6 +5,10 @@
  *   + -   change the control a step up or down (= is +)
  *   b     bypass the stage of the control, or end the bypass
  *
+ * The bands of equalisers follow the stages' own controls: first all gains, then frequencies, then
+ * Qs. Their symbols are eq1.gain, eq1.hz and eq1.q. A step is 1 dB, a semitone, or a quarter of an
+ * octave of Q.
+ *
  * A step is the next point of an enumeration, the other state of a switch, or 1 for integers.
  * Otherwise it is about a fiftieth of the range; for a logarithmic port it is a factor.
  *
@@ -15,6 +19,7 @@
 
 #include "chain/stages.h"
 #include "live/live.h"
+#include "live/live_chain.h"
 #include "view/view.h"
 
 struct live_controls {
@@ -23,7 +28,10 @@ struct live_controls {
     size_t count;
     struct stage_control *controls; /* controls of all stages, first those in the stages' specs */
     bool *changed;                  /* by control: a key or OSC has changed it */
-    size_t chosen;                  /* index of the selected control */
+    struct live_chain *chain;       /* chain with equalisers; NULL: none are changed */
+    const struct choices_way *way;  /* how bands are changed */
+    size_t chosen;                  /* index of the selected control; from `count` on: of bands */
+    char symbol[32];                /* symbol of a band's control for live_controls_show */
     const char *notice;             /* message to display and then clear, or NULL */
     char text[200];                 /* text for live_controls_show */
 };

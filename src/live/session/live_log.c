@@ -68,7 +68,7 @@ static json_t *set_up(const struct live_chain *chain, const struct live_settings
     const struct plugin_tempo *tempo = &request->options->settings.tempo;
     return json_pack(
         "{s:i, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:b, s:b, s:b, s:f, s:f, s:b, s:f, s:I, s:I, "
-        "s:I, s:b, s:o, s:I, s:I}",
+        "s:I, s:b, s:o, s:I, s:I, s:b}",
         "halo_log", 1, "rate", (json_int_t)settings->rate, "channels",
         (json_int_t)request->format.channels, "block", (json_int_t)request->block, "stages", stages,
         "choose_at", (json_int_t)request->stage, "others", others, "room",
@@ -81,7 +81,7 @@ static json_t *set_up(const struct live_chain *chain, const struct live_settings
         (json_int_t)tempo->unit, "first", (json_int_t)request->first + 1, "dry", settings->dry,
         "device", settings->device ? json_text(settings->device) : json_null(), "speakers",
         (json_int_t)request->format.layout.speakers, "ambisonic",
-        (json_int_t)request->format.layout.ambisonic);
+        (json_int_t)request->format.layout.ambisonic, "equalises", request->equalises);
 }
 
 enum status live_log_open(const char *path, bool force, const struct live_chain *chain,
@@ -160,6 +160,15 @@ void live_log_load(struct live_log *log, size_t choice, const char *text, uint64
 {
     write_line(log, json_pack("{s:I, s:s, s:I, s:o}", "frame", (json_int_t)frame, "event", "load",
                               "choice", (json_int_t)choice + 1, "mask", json_text(text)));
+}
+
+void live_log_bands(struct live_log *log, size_t stage, const char *text, uint64_t frame,
+                    const struct choices_way *way)
+{
+    write_line(log,
+               json_pack("{s:I, s:s, s:I, s:o, s:I, s:s}", "frame", (json_int_t)frame, "event",
+                         "load", "stage", (json_int_t)stage + 1, "mask", json_text(text), "fade",
+                         (json_int_t)way->frames, "shape", live_log_shapes[way->shape]));
 }
 
 void live_log_preset(struct live_log *log, const struct live_log_preset *preset)

@@ -26,6 +26,9 @@ void live_log_event(struct live_log *log, const struct live_event *event, const 
 void live_log_switch(struct live_log *log, size_t choice, uint64_t at,
                      const struct choices_way *way);
 void live_log_load(struct live_log *log, size_t choice, const char *text, uint64_t frame);
+/* A change of a stage's bands (stage from 0). The switch to mask `text` began at the frame. */
+void live_log_bands(struct live_log *log, size_t stage, const char *text, uint64_t frame,
+                    const struct choices_way *way);
 
 /* A change to another chain. Its input begins at chain->since, the crossfade at frame `at`. */
 struct live_log_preset {

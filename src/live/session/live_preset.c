@@ -304,12 +304,15 @@ enum status live_preset_save(struct live_session *session, const char *name, boo
 {
     struct stream_session *stream = &session->stream;
     const struct live_chain *chain = &stream->chain;
+    const char *others[LIVE_CHOICES_MOST];
     struct chain_live live = {
         .stage = SIZE_MAX, .mask = 1, .dry = stream->dry, .gain_db = stream->gain_db};
     if (chain->choice_count > 0) {
         live.stage = chain->request.stage;
         live.other_count = chain->choice_count - 1;
-        live.others = (const char **)chain->texts + 1;
+        live.others = others;
+        for (size_t i = 0; i < live.other_count; i++)
+            others[i] = live_chain_text(chain, live.stage, i + 1);
         live.mask = choices_asked(chain->choices) + 1;
     }
     struct stage_list list;
@@ -423,7 +426,7 @@ static enum status start_present(struct live_session *session)
     options.choosing = chain->request.stage;
     options.other_count = chain->choice_count - 1;
     for (size_t i = 0; i < options.other_count; i++)
-        options.others[i] = chain->texts[i + 1];
+        options.others[i] = live_chain_text(chain, options.choosing, i + 1);
     if (status == STATUS_OK)
         status = preset_loader_start(session, &source, &options, stream->gain_db);
     present_stages_free(&stages);
@@ -471,19 +474,6 @@ static void log_change(const struct live_session *session, const struct prepared
     live_log_preset(stream->log, &preset);
 }
 
-/* Logs the last switch of the old chain's masks, if it ended unnoticed or the change cut it off. */
-static void log_last_switch(const struct stream_session *stream)
-{
-    const struct live_chain *chain = &stream->chain;
-    size_t choice;
-    uint64_t at;
-    if (!chain->choices)
-        return;
-    if (choices_poll(chain->choices, &choice, &at) ||
-        choices_are_within_switch(chain->choices, &choice, &at))
-        live_log_switch(stream->log, choice, chain->since + at, &stream->way);
-}
-
 static void exchange_chains(struct live_session *session, struct prepared_preset *prepared)
 {
     struct stream_session *stream = &session->stream;
@@ -516,15 +506,15 @@ static void adopt(struct live_session *session, struct prepared_preset *prepared
     struct stream_session *stream = &session->stream;
     struct live_presets *presets = &session->presets;
     stream_session_update(stream); /* handles events that the step reported about the old chain */
-    log_last_switch(stream);
+    stream_session_switch(stream, true);
     log_change(session, prepared);
     live_session_prove(session, &stream->chain, prepared->coming.began + prepared->coming.frames);
     live_control_end_loads(session);
     exchange_chains(session, prepared);
     live_controls_free(&stream->controls);
     live_send_to(stream->live, presets->number);
-    if (live_controls_init(&stream->controls, &stream->chain.stages, stream->live) != STATUS_OK)
-        stream->controls.count = 0; /* live_controls_init has printed a message */
+    if (stream_session_make_controls(stream) != STATUS_OK)
+        stream->controls.count = 0; /* a message says so */
     stream->gain_db = presets->preset->live.gain_db;
     stream->dry = presets->preset->live.dry;
     stream->from_cpu += stream_session_blocks_from_cpu(&prepared->chain);

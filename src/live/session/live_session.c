@@ -103,6 +103,7 @@ struct live_chain_request live_session_chain_request(const struct live_session *
     if (session->presets.preset)
         request = preset_chain_request(session->presets.preset, &request);
     request.proof = &options->proof;
+    request.equalises = true;
     request.capacity = options->watch || options->osc ? LIVE_CAPACITY : 0;
     return request;
 }
@@ -309,11 +310,7 @@ static void check_recordings(struct live_session *session)
 static void update(struct stream_session *stream)
 {
     struct live_session *session = (struct live_session *)stream;
-    size_t choice;
-    uint64_t at;
-    struct choices *choices = stream->chain.choices;
-    while (choices && choices_poll(choices, &choice, &at))
-        live_log_switch(stream->log, choice, stream->chain.since + at, &stream->way);
+    stream_session_switch(stream, false);
     stream_session_update(stream);
     live_for_device_update(session);
     check_recordings(session);
@@ -322,12 +319,9 @@ static void update(struct stream_session *stream)
 /* Logs the last switch. Switches are logged when they end, and the last one may not have ended. */
 static void finish(struct stream_session *stream)
 {
-    size_t choice;
-    uint64_t at;
     live_preset_finish((struct live_session *)stream);
-    if (!stream->stuck && stream->chain.choices &&
-        choices_are_within_switch(stream->chain.choices, &choice, &at))
-        live_log_switch(stream->log, choice, stream->chain.since + at, &stream->way);
+    if (!stream->stuck)
+        stream_session_switch(stream, true);
 }
 
 static void show(struct stream_session *stream)

@@ -17,7 +17,8 @@ enum status present_stages(const struct stream_session *stream, size_t choice,
         list->stages[i] = *stage;
         list->stages[i].text = NULL;
         list->count++;
-        TRY(live_controls_spec(&stream->controls, i, chooses ? chain->texts[choice] : stage->text,
+        TRY(live_controls_spec(&stream->controls, i,
+                               live_chain_text(chain, i, chooses ? choice : 0),
                                &list->stages[i].text));
     }
     return STATUS_OK;

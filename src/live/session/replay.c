@@ -5,6 +5,7 @@
 #include "base/plain_text.h"
 #include "base/stop.h"
 #include "chain/stage_mask.h"
+#include "design/design.h"
 #include "live/session/live_log.h"
 #include "live/session/live_session.h"
 #include "signal/audio.h"
@@ -140,6 +141,7 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
         return replay_refuse(replay, "it begins with a missing mask");
     request->first = first - 1;
     settings->dry = json_is_true(json_object_get(line, "dry"));
+    request->equalises = json_is_true(json_object_get(line, "equalises"));
     request->format = replay->format;
     request->others = (const char *const *)replay->others;
     request->options = &replay->options;
@@ -214,28 +216,42 @@ static bool read_live_event(const json_t *line, const char *name, struct logged 
     return logged->kind == LOGGED_EVENT || logged->text;
 }
 
+static bool read_way(const json_t *line, struct choices_way *way)
+{
+    size_t fade = 0;
+    const char *shape = json_string_value(json_object_get(line, "shape"));
+    way->shape = (enum switch_shape)index_of(shape, live_log_shapes);
+    bool known = live_log_shapes[way->shape] && whole(line, "fade", SIZE_MAX, &fade);
+    way->frames = fade;
+    return known;
+}
+
+/* Reads a mask that replaced a choice's, or that of a stage. */
+static bool read_load(const json_t *line, struct logged *logged)
+{
+    const char *text = json_string_value(json_object_get(line, "mask"));
+    bool of_stage = whole(line, "stage", STAGES_MOST, &logged->event.stage);
+    if (!text || (of_stage && (logged->event.stage-- == 0 || !read_way(line, &logged->way))))
+        return false;
+    logged->kind = of_stage ? LOGGED_BANDS : LOGGED_LOAD;
+    logged->text = strdup(text);
+    return logged->text != NULL;
+}
+
 static bool read_event(const json_t *line, size_t number, struct logged *logged)
 {
     const char *name = json_string_value(json_object_get(line, "event"));
-    size_t frame, choice = 0, fade = 0;
+    size_t frame, choice = 0;
     if (!name || !whole(line, "frame", INT64_MAX, &frame))
         return false;
     *logged = (struct logged){.frame = frame, .number = number};
     if (whole(line, "choice", LIVE_CHOICES_MOST, &choice) && choice > 0)
         logged->choice = choice - 1;
-    if (strcmp(name, "load") == 0) {
-        const char *text = json_string_value(json_object_get(line, "mask"));
-        logged->kind = LOGGED_LOAD;
-        logged->text = text && choice ? strdup(text) : NULL;
-        return logged->text != NULL;
-    }
+    if (strcmp(name, "load") == 0)
+        return (choice > 0 || json_object_get(line, "stage")) && read_load(line, logged);
     if (strcmp(name, "choose") == 0) {
-        const char *shape = json_string_value(json_object_get(line, "shape"));
         logged->kind = LOGGED_SWITCH;
-        logged->way.shape = (enum switch_shape)index_of(shape, live_log_shapes);
-        bool known = live_log_shapes[logged->way.shape] && whole(line, "fade", SIZE_MAX, &fade);
-        logged->way.frames = fade;
-        return known && choice > 0;
+        return read_way(line, &logged->way) && choice > 0;
     }
     return read_live_event(line, name, logged);
 }
@@ -357,9 +373,7 @@ struct replay_state {
     struct proof_result *proof;
     struct block in;
     struct block out;
-    size_t next;   /* index of the next event */
-    size_t choice; /* the last switch that ended: its choice and its frame */
-    uint64_t at;
+    size_t next; /* index of the next event */
 };
 
 static bool is_of_mask(const struct logged *logged)
@@ -377,6 +391,10 @@ static enum status check_event(const struct replay *replay, const struct live_ch
         return logged->choice < chain->choice_count
                    ? STATUS_OK
                    : replay_refuse(replay, "it chooses a missing mask");
+    if (logged->kind == LOGGED_BANDS)
+        return live_chain_equaliser(chain, event->stage)
+                   ? STATUS_OK
+                   : replay_refuse(replay, "it changes a missing equaliser");
     if (logged->kind == LOGGED_CONTROL) {
         TRY(stage_controls_find(&chain->stages, event->stage, logged->text, &control));
         event->kind = control.kind;
@@ -397,7 +415,8 @@ static enum status change_mask(struct replay_state *state, const struct logged *
     if (logged->kind == LOGGED_SWITCH)
         choices_ask(chain->choices, logged->choice, logged->frame - chain->since, &logged->way);
     if (logged->kind == LOGGED_LOAD) {
-        note("%s: at %.3f s mask %s was read again; its present content is used",
+        if (!design_is_spec(logged->text))
+            note("%s: at %.3f s mask %s was read again; its present content is used",
              state->replay->path, (double)logged->frame / (double)state->replay->format.rate,
              logged->text);
         struct mask *mask = NULL;
@@ -406,8 +425,25 @@ static enum status change_mask(struct replay_state *state, const struct logged *
         status = live_chain_put(chain, logged->choice, logged->text, mask, NULL);
     }
     if (status == STATUS_OK)
-        (void)choices_poll(chain->choices, &state->choice, &state->at);
+        (void)live_chain_advance(chain, chain->request.stage, false);
     return status;
+}
+
+/* The last switch of the stage is over. */
+static enum status change_bands(const struct replay_state *state, const struct logged *logged)
+{
+    struct live_chain *chain = state->chain;
+    size_t stage = logged->event.stage;
+    const struct stream_format format = {.rate = state->replay->format.rate,
+                                         .channels = chain->stages.stages[stage].inputs};
+    struct mask *mask = NULL;
+    if (logged->frame < chain->since)
+        return replay_refuse(state->replay, "it changes an equaliser of a chain that is not there");
+    TRY(stage_mask_read(logged->text, &format, &state->replay->options.settings, &mask));
+    TRY(live_chain_put_at(chain, stage, logged->text, mask, logged->frame - chain->since,
+                          &logged->way));
+    (void)live_chain_advance(chain, stage, false);
+    return STATUS_OK;
 }
 
 /* ---- presets ---- */
@@ -471,8 +507,11 @@ static void take_changed(struct replay_state *state)
 
 static bool must_wait(const struct replay_state *state, const struct logged *logged)
 {
-    const struct choices *choices = state->chain->choices;
-    return (is_of_mask(logged) && choices && choices_are_switching(choices)) ||
+    const struct choices *choices = logged->kind == LOGGED_BANDS
+                                        ? live_chain_equaliser(state->chain, logged->event.stage)
+                                    : is_of_mask(logged) ? state->chain->choices
+                                                         : NULL;
+    return (choices && choices_are_switching(choices)) ||
            (logged->kind == LOGGED_PRESET && state->coming);
 }
 
@@ -484,6 +523,8 @@ static enum status send_event(struct replay_state *state, struct logged *logged,
     TRY(check_event(state->replay, state->chain, logged));
     if (is_of_mask(logged))
         return change_mask(state, logged);
+    if (logged->kind == LOGGED_BANDS)
+        return change_bands(state, logged);
     *is_sent = live_send(state->live, &logged->event); /* false: the queue is full */
     return STATUS_OK;
 }
@@ -511,8 +552,8 @@ static enum status run_block(struct replay_state *state, struct source *source, 
     TRY(source_read(source, state->in.data, block, &got));
     block_silence(&state->in, got, block - got);
     *ended = got < block;
-    if (state->chain->choices)
-        (void)choices_poll(state->chain->choices, &state->choice, &state->at);
+    for (size_t i = 0; i < state->chain->stages.count; i++)
+        (void)live_chain_advance(state->chain, i, false);
     TRY(send_events(state, *heard + block));
     live_process(state->live, (const float *const *)state->in.data, state->out.data);
     const char *failure = state->chain->filter->failure;

@@ -7,7 +7,14 @@
 #include "live/live_chain.h"
 #include "sound/port.h"
 
-enum logged_kind { LOGGED_EVENT, LOGGED_SWITCH, LOGGED_LOAD, LOGGED_CONTROL, LOGGED_PRESET };
+enum logged_kind {
+    LOGGED_EVENT,
+    LOGGED_SWITCH,
+    LOGGED_LOAD,
+    LOGGED_BANDS, /* other bands at stage event.stage */
+    LOGGED_CONTROL,
+    LOGGED_PRESET
+};
 
 struct logged {
     enum logged_kind kind;
@@ -15,10 +22,10 @@ struct logged {
     size_t number;           /* number of the event in the file, from 1 */
     struct live_event event; /* LOGGED_EVENT, LOGGED_CONTROL; kind and port are set by replay_run */
     size_t choice;           /* index of the mask, from 0 */
-    struct choices_way way;  /* LOGGED_SWITCH, LOGGED_PRESET */
+    struct choices_way way;  /* LOGGED_SWITCH, LOGGED_BANDS, LOGGED_PRESET */
     uint64_t since;          /* LOGGED_PRESET: first frame that the chain processed */
     struct replay *preset;   /* LOGGED_PRESET: set-up of the chain */
-    char *text;              /* LOGGED_LOAD: spec of the mask; LOGGED_CONTROL: symbol */
+    char *text; /* LOGGED_LOAD, LOGGED_BANDS: spec of the mask; LOGGED_CONTROL: symbol */
 };
 
 struct replay {

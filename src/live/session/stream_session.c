@@ -22,6 +22,7 @@ enum {
     STALE = 16,                /* p99 is found again when one in this many recent blocks is new */
     CALL_SLACK = 50 * 1000000, /* ns by which any system may call late */
     OSC_TICK = 25,             /* ms between the meters that are sent by OSC */
+    SWITCH_TICK = 10,          /* ms while masks are switched, since another change may wait */
     AWAY_TICK = 200,           /* ms between attempts to open a lost device again */
 };
 
@@ -215,6 +216,14 @@ static int64_t slack_of(const struct device_info *info)
                               : CALL_SLACK + (int64_t)(1e9 * (double)frames / (double)info->rate);
 }
 
+enum status stream_session_make_controls(struct stream_session *session)
+{
+    TRY(live_controls_init(&session->controls, &session->chain.stages, session->live));
+    session->controls.chain = &session->chain;
+    session->controls.way = &session->way;
+    return STATUS_OK;
+}
+
 enum status stream_session_make_live(struct stream_session *session,
                                      const struct live_settings *settings,
                                      struct recorder *recorder, struct recorder *recorder_dry)
@@ -224,7 +233,7 @@ enum status stream_session_make_live(struct stream_session *session,
     session->way = session->options->way;
     session->way.frames = (uint64_t)(session->options->fade * (double)rate);
     TRY(live_create(settings, filter, recorder, recorder_dry, &session->live));
-    TRY(live_controls_init(&session->controls, &session->chain.stages, session->live));
+    TRY(stream_session_make_controls(session));
     TRY(live_load_init(&session->load, rate));
     session->load.ledger.slack = slack_of(&session->info);
     return STATUS_OK;
@@ -261,13 +270,14 @@ enum status stream_session_exchange(struct stream_session *session, struct live_
     session->controls = (struct live_controls){0};
     enum status status = live_create(settings, session->chain.filter, NULL, NULL, &session->live);
     if (status == STATUS_OK)
-        status = live_controls_init(&session->controls, &session->chain.stages, session->live);
+        status = stream_session_make_controls(session);
     if (status != STATUS_OK)
         goto fail;
     session->way.frames = (uint64_t)(session->options->fade * (double)settings->rate);
     ledger_set_rate(&session->load.ledger, settings->rate);
     carry_controls(session, &controls);
     carry_choice(session, old.choices);
+    live_chain_carry_bands(&session->chain, &old);
     live_controls_free(&controls);
     live_destroy(live);
     live_chain_free(&old);
@@ -381,13 +391,38 @@ static void update_device(struct stream_session *session)
     session->device_notice = notice;
 }
 
+static void log_done(struct stream_session *session, size_t stage,
+                     const struct live_chain_done *done)
+{
+    const struct live_chain *chain = &session->chain;
+    if (done->event == LIVE_CHAIN_PUT)
+        live_log_load(session->log, done->choice, chain->texts[done->choice],
+                      live_frames(session->live));
+    else if (done->event == LIVE_CHAIN_SWITCHED)
+        live_log_switch(session->log, done->choice, done->at, &session->way);
+    else
+        live_log_bands(session->log, stage, chain->stages.stages[stage].text, done->at, &done->way);
+}
+
+void stream_session_switch(struct stream_session *session, bool is_over)
+{
+    for (size_t i = 0; i < session->chain.stages.count; i++) {
+        struct live_chain_done done = live_chain_advance(&session->chain, i, is_over);
+        while (done.event != LIVE_CHAIN_NOTHING) {
+            log_done(session, i, &done);
+            if (is_over)
+                break;
+            done = live_chain_advance(&session->chain, i, false);
+        }
+    }
+}
+
 void stream_session_update(struct stream_session *session)
 {
     struct live_event event;
-    const struct choices *choices = session->chain.choices;
     const struct live_change *change = live_change_of(session->live);
     bool switching =
-        (choices && choices_are_switching(choices)) || (change && live_change_is_under_way(change));
+        live_chain_is_switching(&session->chain) || (change && live_change_is_under_way(change));
     session->load.ledger.switching = switching || session->was_switching;
     session->was_switching = switching;
     live_load_update(&session->load, session->live, session->log);
@@ -648,6 +683,8 @@ static int tick_of(const struct stream_session *session, const struct stream_com
         return command->tick;
     if (!session->device)
         return AWAY_TICK;
+    if (live_chain_is_switching(&session->chain))
+        return SWITCH_TICK;
     return osc_is_subscribed(session->osc) ? OSC_TICK : view_tick(session->view);
 }
 

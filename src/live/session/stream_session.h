@@ -96,8 +96,14 @@ struct stream_session {
     uint64_t from_cpu; /* stream_session_blocks_from_cpu of the chains before the present one */
 };
 
+/* Advances the switches of masks and logs them. `is_over`: no step of the chain will follow. */
+void stream_session_switch(struct stream_session *session, bool is_over);
+
 /* Blocks of a chain that the CPU computed, because the GPU was late or failed. */
 uint64_t stream_session_blocks_from_cpu(const struct live_chain *chain);
+
+/* Makes the controls of the present chain. Errors: memory. */
+MUST_CHECK enum status stream_session_make_controls(struct stream_session *session);
 
 /* ---- open and close ---- */
 
