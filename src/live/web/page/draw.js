@@ -7,8 +7,8 @@
 const surfaces = {};
 const calm = matchMedia("(prefers-reduced-motion: reduce)"), dark = matchMedia(
     "(prefers-color-scheme: dark)");
-const CALM = 250; /* ms between two pictures of a level if the user wants little motion */
-let ink = {}, frameAsked = false;
+const PACE = 90, CALM = 250; /* ms between two pictures of a level; CALM: the user wants little motion */
+let ink = {}, frameAsked = false, moved = 0, moving = 0;
 
 function readInk() {
     const style = getComputedStyle(document.documentElement);
@@ -22,8 +22,8 @@ function atFrame() {
     if (frameAsked) return;
     frameAsked = true;
     requestAnimationFrame(() => {
-        frameAsked = false;
         showFresh();
+        frameAsked = false; /* What showFresh() made dirty is drawn now. */
         for (const one of Object.values(surfaces)) {
             if (!one.dirty || !one.width) continue;
             one.dirty = false;
@@ -33,28 +33,35 @@ function atFrame() {
     });
 }
 
+/* Levels change all the time: they share a frame, and frames of levels have a distance. */
+function atPace() {
+    if (moving) return;
+    moving = setTimeout(() => {
+        moving = 0;
+        moved = performance.now();
+        atFrame();
+    }, Math.max(0, moved + (calm.matches ? CALM : PACE) - performance.now()));
+}
+
 function dirty(name) {
-    const one = surfaces[name], now = performance.now();
-    if (one.moves && calm.matches && now < one.drawn + CALM) return;
-    one.drawn = now;
-    one.dirty = true;
+    surfaces[name].dirty = true;
     atFrame();
 }
 
-/* moves: it shows a level, which changes all the time. */
-function surface(id, moves, draw) {
-    const canvas = $(id), one = { canvas, pen: canvas.getContext("2d"), width: 0, height: 0, draw,
-        moves, drawn: 0, dirty: false };
-    surfaces[id] = one;
+function surface(id, draw) {
+    const canvas = $(id);
+    surfaces[id] = { canvas, pen: canvas.getContext("2d"), width: 0, height: 0, draw, dirty: false };
 }
 
 /* Takes the size of the page, in pixels of the device. */
 function resize({ target: { id }, contentRect: { width, height } }) {
     const one = surfaces[id], scale = Math.min(devicePixelRatio, 2);
-    Object.assign(one, { width, height, drawn: 0 });
+    Object.assign(one, { width, height });
     one.canvas.width = Math.round(width * scale);
     one.canvas.height = Math.round(height * scale);
     one.pen.setTransform(scale, 0, 0, scale, 0, 0);
+    one.pen.font = "11px system-ui, sans-serif"; /* once: it costs a look at the styles */
+    one.pen.direction = "ltr";
     dirty(id);
     if (id === "response") equaliser.place();
 }
@@ -66,7 +73,6 @@ function beginDrawing() {
     readInk();
 }
 
-const FONT = "11px system-ui, sans-serif";
 function write(pen, text, x, y, color, align = "left") {
     pen.fillStyle = color;
     pen.textAlign = align;
@@ -76,7 +82,7 @@ function write(pen, text, x, y, color, align = "left") {
 /* ---- meters ---- */
 
 const DEEP = -60, WARN = -12, BAD = -3, TICKS = [-60, -48, -36, -24, -12, 0]; /* dBFS */
-const ROW = 20, CELL = 230, FIGURES = 132; /* px: a channel's height, least width, and its numbers */
+const FIGURES = 132, MANY_CHANNELS = 16; /* px of a channel's numbers; more channels have none */
 const clipsBefore = { in: [], out: [] }; /* counts when the user reset them */
 const db = value => value === null ? "-inf" : Math.max(value, -199.9).toFixed(1);
 const shareOf = value => value === null ? 0 : clamp((value - DEEP) / -DEEP, 0, 1);
@@ -93,52 +99,54 @@ function resetClips(side) {
     showMeters(state.status);
 }
 
+/* The places of channels, in px. */
 function meterGrid({ width }, count) {
-    const columns = count > 4 ? clamp(Math.floor(width / CELL), 1, Math.ceil(count / 4)) : 1;
-    return { columns, rows: Math.ceil(count / columns), cell: width / columns };
+    const many = count > MANY_CHANNELS, least = many ? 110 : 230, row = many ? 13 : 20;
+    const columns = count > 4 ? clamp(Math.floor(width / least), 1, Math.ceil(count / 4)) : 1;
+    const cell = width / columns, figures = many ? [] : cell > 2 * FIGURES ? ["peak", "rms", "hold"]
+        : ["hold"];
+    return { columns, rows: Math.ceil(count / columns), row, cell, figures,
+        long: cell - [32, 66, 28 + FIGURES][Math.min(figures.length, 2)] };
 }
 
-function drawMeter(pen, { peak_db: peak, rms_db: rms, hold_db: hold }, clips, name, x, y, width) {
-    const wide = width > 2 * FIGURES, left = x + 20, long = width - 28 - (wide ? FIGURES : 38);
-    const at = value => long * shareOf(value), mid = y + ROW / 2 + 4, [a, b] = [WARN, BAD].map(at);
+function drawMeter(pen, reading, clips, name, x, y, { row, long, figures }) {
+    const { peak_db: peak, rms_db: rms, hold_db: hold } = reading, left = x + 20, gap = row / 5;
+    const at = value => long * shareOf(value), mid = y + row / 2 + 4, [a, b] = [WARN, BAD].map(at);
     pen.fillStyle = ink.bar;
-    pen.fillRect(left, y + 4, long, ROW - 8);
-    const fill = (to, top, tall, alpha) => {
+    pen.fillRect(left, y + gap, long, row - 2 * gap);
+    const fill = (to, alpha) => {
         pen.globalAlpha = alpha;
         for (const [color, from, end] of [["good", 0, a], ["warn", a, b], ["bad", b, long]]) {
             if (to <= from) break;
             pen.fillStyle = ink[color];
-            pen.fillRect(left + from, top, Math.min(to, end) - from, tall);
+            pen.fillRect(left + from, y + gap, Math.min(to, end) - from, row - 2 * gap);
         }
         pen.globalAlpha = 1;
     };
-    fill(at(peak), y + 4, ROW - 8, 0.4);
-    fill(at(rms), y + 4, ROW - 8, 1);
+    fill(at(peak), 0.4);
+    fill(at(rms), 1);
     if (hold !== null && hold > DEEP) {
         pen.fillStyle = hold < WARN ? ink.good : hold < BAD ? ink.warn : ink.bad;
-        pen.fillRect(left + at(hold) - 2, y + 2, 2, ROW - 4);
+        pen.fillRect(left + at(hold) - 2, y + gap / 2, 2, row - gap);
     }
     write(pen, name, x + 14, mid, clips ? ink.bad : ink.soft, "right");
-    const right = left + long;
-    (wide ? [peak, rms, hold] : [hold]).forEach((value, i) =>
-        write(pen, db(value), right + 40 + 45 * i, mid, i === 1 ? ink.ink : ink.soft, "right"));
+    figures.forEach((figure, i) => write(pen, db(reading[`${figure}_db`]), left + long + 40 + 45 * i,
+        mid, i === 1 ? ink.ink : ink.soft, "right"));
 }
 
 function drawMeters(side, one) {
     const { pen } = one, readings = state.status?.[side], top = 14;
-    pen.font = FONT;
     if (!readings) return state.status && write(pen, "hidden", 20, 28, ink.soft);
-    const { columns, rows, cell } = meterGrid(one, readings.length), clips = clipsOf(side);
+    const grid = meterGrid(one, readings.length), clips = clipsOf(side);
+    const { columns, rows, row, cell, long, figures } = grid;
     for (let column = 0; column < columns; column++) {
-        const wide = cell > 2 * FIGURES, left = column * cell + 20;
-        const long = cell - 28 - (wide ? FIGURES : 38);
+        const left = column * cell + 20;
         for (const tick of long < 150 ? [-60, -36, -12] : TICKS)
             write(pen, tick, left + long * shareOf(tick), 10, ink.soft, tick ? "center" : "right");
-        (wide ? ["peak", "rms", "hold"] : ["hold"]).forEach((word, i) =>
-            write(pen, word, left + long + 40 + 45 * i, 10, ink.soft, "right"));
+        figures.forEach((word, i) => write(pen, word, left + long + 40 + 45 * i, 10, ink.soft, "right"));
     }
     readings.forEach((reading, i) => drawMeter(pen, reading, clips[i], i + 1,
-        Math.floor(i / rows) * cell, top + i % rows * ROW, cell));
+        Math.floor(i / rows) * cell, top + i % rows * row, grid));
 }
 
 let spoken = 0; /* when the texts of the meters were renewed */
@@ -148,7 +156,7 @@ function showMeters(status) {
     if (tells) spoken = now;
     for (const side of ["in", "out"]) {
         const one = surfaces[side], readings = status?.[side] ?? [];
-        const tall = 16 + ROW * Math.max(meterGrid(one, readings.length).rows, 1);
+        const { rows, row } = meterGrid(one, readings.length), tall = 16 + row * Math.max(rows, 1);
         if (one.tall !== tall) one.canvas.style.height = `${one.tall = tall}px`;
         const clips = clipsOf(side).reduce((sum, count) => sum + count, 0), reset = $(`clips-${side}`);
         put(reset, `clips ${clips}`);
@@ -160,8 +168,8 @@ function showMeters(status) {
     }
 }
 
-surface("in", true, one => drawMeters("in", one));
-surface("out", true, one => drawMeters("out", one));
+surface("in", one => drawMeters("in", one));
+surface("out", one => drawMeters("out", one));
 
 /* ---- the graph's axes ---- */
 
@@ -223,7 +231,8 @@ function addSpectrum(message) {
             hold[i] = Math.max(hold[i], list[i]);
         }
     }
-    dirty("spectrum");
+    surfaces.spectrum.dirty = true;
+    atPace();
 }
 
 function trace(pen, xs, ys) {
@@ -233,7 +242,7 @@ function trace(pen, xs, ys) {
         else pen.moveTo(xs[i], ys[i]);
 }
 
-surface("spectrum", true, one => {
+surface("spectrum", one => {
     const { pen } = one, plot = plotOf(one);
     if (!$("average").value || responses.quantity === "impulse") return;
     const xs = one.xs?.wide === plot.wide ? one.xs.list : BAND_HZ.map(hz => xOf(plot, hz));
@@ -249,7 +258,7 @@ surface("spectrum", true, one => {
             pen.stroke();
             pen.lineTo(xs[BANDS - 1], bottom);
             pen.lineTo(xs[0], bottom);
-            pen.globalAlpha = 0.14;
+            pen.globalAlpha = 0.1;
             pen.fill();
             if ($("hold").checked) {
                 pen.globalAlpha = 0.4;
@@ -429,7 +438,7 @@ function drawGrid(pen, plot, quantity, [least, most], [from, to], yAt, xAt) {
         for (const hz of GRID_HZ)
             line(xAt(hz), plot.top, xAt(hz), bottom, NAMED_HZ[hz] ? 0.8 : 0.35);
         for (const [hz, name] of Object.entries(NAMED_HZ))
-            if (plot.wide > 420 || /^[12]0/.test(hz) || hz === "1000")
+            if (plot.wide > 420 || /^(2|1.*)0$/.test(hz))
                 write(pen, name, xAt(hz), bottom + 14, ink.soft, "center");
     }
     const steps = quantity === "phase" ? [-180, -90, 0, 90, 180]
@@ -463,7 +472,7 @@ function impulseEnd(list) {
 
 let cursor = null; /* where the pointer is over the graph, in px */
 
-surface("response", false, one => {
+surface("response", one => {
     const { pen } = one, plot = plotOf(one), { quantity } = responses, wanted = responses.wanted();
     const list = wanted.map(each => ({ ...each, curves: responses.kept.get(each.key)?.curves }))
         .filter(({ curves }) => curves);
@@ -471,13 +480,12 @@ surface("response", false, one => {
     const times = isTime ? [0, impulseEnd(list)] : [LEAST_HZ, MOST_HZ];
     const yAt = value => plot.top + plot.tall * (span[1] - value) / (span[1] - span[0]);
     const xAt = isTime ? x => plot.left + plot.wide * x / times[1] : hz => xOf(plot, hz);
-    pen.font = FONT;
     drawGrid(pen, plot, quantity, span, times, yAt, xAt);
     clip(pen, plot, () => {
         if (quantity === "magnitude") equaliser.draw(pen, plot);
         for (const { curves, color, dash, wide } of list) {
             pen.strokeStyle = color;
-            pen.lineWidth = wide ? 2 : 1.5;
+            pen.lineWidth = wide ? 1.6 : 1.2;
             pen.setLineDash(dash ?? []);
             if (quantity === "phase")
                 drawCurve(pen, curves.phase, xAt, value => yAt(wrapped(value)), plot.tall / 2);
@@ -551,10 +559,9 @@ function countSecond({ load_now: load, late, lost }) {
     second.lost = Math.max(lost - second.before.lost, 0);
 }
 
-surface("strip", false, one => {
+surface("strip", one => {
     const { pen, width } = one, tall = one.height - 16, step = width / SECONDS;
     const now = Math.floor(performance.now() / 1000), time = state.status?.seconds ?? 0;
-    pen.font = FONT;
     pen.fillStyle = ink.bar;
     pen.fillRect(0, 0, width, tall);
     for (const { at, load, late, lost } of past) {

@@ -122,22 +122,22 @@ const equaliser = {
     drag: null,
 
     text() {
-        const short = (value, digits) => String(Number(value.toFixed(digits)));
-        return this.bands.map(({ kind, hz, db, q }) => [kind, short(hz, 2),
-            ...hasGain(kind) ? [short(db, 2)] : [], short(q, 4)].join(" ")).join("; ");
+        const number = (value, digits) => String(Number(value.toFixed(digits)));
+        return this.bands.map(({ kind, hz, db, q }) => [kind, number(hz, 2),
+            ...hasGain(kind) ? [number(db, 2)] : [], number(q, 4)].join(" ")).join("; ");
     },
 
     rate: () => state.chain?.rate ?? 48000,
 
     /* Shows the bands that halo has, unless the user changes them at the moment. */
     show({ stages }) {
-        const with_eq = (stages ?? []).flatMap(({ eq, name }, i) => eq ? [[i + 1, `${i + 1} ${name}`]]
+        const with_eq = (stages ?? []).flatMap(({ eq, name }, i) => eq ? [[i + 1, `${i + 1} ${short(name)}`]]
             : []);
         offer($("equaliser-stage"), with_eq);
         set($("equaliser-which"), "hidden", with_eq.length < 2);
         set($("panel-equaliser"), "hidden", stages === null);
         set($("equaliser-add"), "hidden", with_eq.length > 0);
-        for (const id of ["equaliser-tools", "bands"]) set($(id), "hidden", !with_eq.length);
+        set($("equaliser-tools"), "hidden", !with_eq.length);
         const before = this.stage;
         this.stage = Number($("equaliser-stage").value);
         if (this.stage === before && (this.drag || isMine("eq"))) return;
@@ -230,10 +230,11 @@ const equaliser = {
             db: field(i, "db", { "aria-label": `Gain of band ${i + 1}, dB`, step: 0.1 }),
             q: field(i, "q", { "aria-label": `Q of band ${i + 1}`, step: 0.01 }),
         }));
-        $("bands").tBodies[0].replaceChildren(...this.rows.map(({ kind, hz, db, q }, i) =>
-            element("tr", {}, element("th", { scope: "row" }, i + 1), ...[kind, hz, db, q].map(one =>
-                element("td", {}, one)), element("td", {}, button("✕", "band-remove",
-                { "data-n": i + 1, "aria-label": `Remove band ${i + 1}` })))));
+        const unit = text => element("i", {}, text);
+        $("bands").replaceChildren(...this.rows.map(({ kind, hz, db, q }, i) =>
+            element("div", { className: "band", role: "listitem" }, i + 1, kind, hz,
+                unit("Hz"), db, unit("dB"), q, unit("Q"), button("✕", "band-remove",
+                    { "data-n": i + 1, "aria-label": `Remove band ${i + 1}` }))));
     },
 
     /* Moves the handles to their places. */
@@ -246,8 +247,7 @@ const equaliser = {
             const y = yOfDb(plot, hasGain(kind) ? clamp(db, -rangeDb(), rangeDb()) : 0);
             const x = clamp(xOf(plot, hz), plot.left, plot.left + plot.wide);
             handle.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
-            if (handle.chosen !== (i === this.chosen))
-                handle.classList.toggle("chosen", handle.chosen = i === this.chosen);
+            set(handle, "className", i === this.chosen ? "handle chosen" : "handle");
             const text = `${KINDS[kind]}, ${hertz(hz)}, ${hasGain(kind) ? `${signed(db)}, ` : ""}Q ${
                 q.toFixed(2)}`;
             if (handle.spoken === text) continue;
@@ -355,11 +355,12 @@ $("handles").addEventListener("keydown", event => {
 
 /* ---- fields and buttons ---- */
 
+$("preamp").addEventListener("change", ({ target }) => {
+    equaliser.preamp = clamp(Number(target.value) || 0, ...LIMITS.db);
+    equaliser.changed();
+});
+
 $("bands").addEventListener("change", ({ target }) => {
-    if (target.id === "preamp") {
-        equaliser.preamp = clamp(Number(target.value) || 0, ...LIMITS.db);
-        return equaliser.changed();
-    }
     const { field } = target.dataset, index = bandOf(target);
     if (field === "kind") return equaliser.change(index, { kind: target.value });
     const value = Number(target.value), [least, most] = LIMITS[field];

@@ -12,6 +12,9 @@ const plain = (value, digits) => (Number(value.toFixed(digits)) || 0).toFixed(di
 const signed = db => `${db < 0 ? "" : "+"}${plain(db, 1)} dB`;
 const percent = share => share === null ? "hidden" : `${(100 * share).toFixed(0)} %`;
 
+/* A long name, without its middle: the end often tells names apart. The whole is the title. */
+const short = name => name.length > 48 ? `${name.slice(0, 28)} … ${name.slice(-16)}` : name;
+
 /* Strings are never read as HTML. */
 function element(tag, properties = {}, ...children) {
     const node = document.createElement(tag);
@@ -123,8 +126,7 @@ async function connect() {
     };
     socket.onmessage = ({ data }) => {
         heard = performance.now();
-        const message = JSON.parse(data);
-        handlers[message.event]?.(message);
+        receive(data);
     };
     socket.onclose = async ({ code }) => {
         if (mine !== socket) return;
@@ -188,15 +190,12 @@ const handlers = {
     status(message) {
         state.status = message;
         countSecond(message);
-        showSoon("status");
+        showStatus(message);
     },
     chain(message) {
         state.chain = message;
         responses.forget();
         showSoon("chain");
-    },
-    spectrum(message) {
-        addSpectrum(message);
     },
     outages({ list }) {
         state.outages = list;
@@ -210,20 +209,34 @@ const handlers = {
         asked.get(id)?.(error);
         asked.delete(id);
     },
+    spectrum: message => addSpectrum(message),
     message: ({ text, warning }) => report(text, warning),
 };
 
 /* Shows what is new at the next frame. Hidden pages have no frames, so they cost little. */
 const fresh = new Set();
+let statusText = ""; /* the last status, not parsed yet: not every status is shown */
+
 function showSoon(part) {
     fresh.add(part);
     atFrame();
 }
 
+function receive(text) {
+    if (text.startsWith('{"event":"status"')) {
+        statusText = text;
+        atPace();
+        return;
+    }
+    const message = JSON.parse(text);
+    handlers[message.event]?.(message);
+}
+
 function showFresh() {
     if (fresh.delete("chain")) showChain(state.chain);
-    if (fresh.delete("status")) showStatus(state.status);
     if (fresh.delete("outages")) showOutages(state.outages);
+    if (statusText) handlers.status(JSON.parse(statusText));
+    statusText = "";
 }
 
 /* ---- the status ---- */
@@ -247,9 +260,9 @@ function showHealth(status) {
     showDelay(status);
     put($("load"), now === null ? "hidden"
         : `now ${percent(now)}, p99 ${percent(p99)}, worst ${percent(worst)}`);
-    put($("blocks"), (late === null ? "hidden" : `late ${late}, lost ${lost}`)
-        + (status.backend ? `, on ${status.backend}` : ""));
-    $("blocks").classList.toggle("bad", late + lost > 0);
+    put($("blocks"), late === null ? "hidden" : `late ${late}, lost ${lost}`);
+    put($("backend"), status.backend ? `on ${status.backend}` : "");
+    set($("blocks"), "className", late + lost > 0 ? "bad" : "");
     put($("clocks"), ppm === null ? "one" : `two, input ${ppm < 0 ? "" : "+"}${ppm.toFixed(1)} ppm`);
     for (const id of ["recording-title", "recording"]) set($(id), "hidden", !status.recording);
     if (status.recording)
@@ -278,14 +291,23 @@ function showChoice({ chosen, switching }) {
     }
 }
 
-function showStatus(status) {
-    put($("device"), status.device ?? "no device");
+/* Numbers that change all the time: nobody reads more than a few in a second. */
+let figuresShown = 0;
+function showFigures(status) {
+    if (performance.now() < figuresShown + 250) return;
+    figuresShown = performance.now();
     showFormat(status);
     showHealth(status);
-    showNumber("gain", status.gain_db);
-    showNumber("ceiling", status.ceiling_db);
     put($("limiter"), status.reduction_db === null ? "hidden"
         : `${plain(Math.min(status.reduction_db, 0), 1)} dB`);
+}
+
+function showStatus(status) {
+    put($("device"), status.device ?? "no device");
+    set($("device"), "title", status.device ?? "");
+    showFigures(status);
+    showNumber("gain", status.gain_db);
+    showNumber("ceiling", status.ceiling_db);
     press($("mute"), status.muted);
     put($("alarm"), status.howled ? "FEEDBACK: MUTED" : status.muted ? "MUTED" : "");
     set($("alarm"), "hidden", !$("alarm").shown);
@@ -302,7 +324,7 @@ function maskRow(name, number) {
     const radio = element("input", { type: "radio", name: "mask", value: number,
         "data-do": "choose", "data-n": number });
     const label = element("label", { title: name }, radio,
-        element("kbd", { "aria-hidden": "true" }, number), element("span", {}, name));
+        element("kbd", { "aria-hidden": "true" }, number), element("span", {}, short(name)));
     const row = Object.assign(element("div", { className: "mask" }, label), { number, radio });
     if (number) row.append(button("curve", "trace", { "data-n": number, "aria-pressed": false,
         "aria-label": `Show the response of mask ${number}`, className: "eye" }));
@@ -333,11 +355,11 @@ function showBlind(blind) {
 function showChain(chain) {
     const names = chain.choices, masks = chain.offers?.masks ?? [];
     remake("masks", names, showMasks);
-    const numbered = (names ?? []).map((name, i) => [i + 1, `${i + 1} ${name}`]);
+    const numbered = (names ?? []).map((name, i) => [i + 1, `${i + 1} ${short(name)}`]);
     offer($("replace-choice"), numbered);
-    offer($("replace-offer"), masks.map(({ text, name }) => [text, name]));
+    offer($("replace-offer"), masks.map(({ text, name }) => [text, short(name)]));
     set($("replace"), "hidden", !names || !names.length || !masks.length);
-    offer($("presets"), chain.presets.map(name => [name, name]));
+    offer($("presets"), chain.presets.map(name => [name, short(name)]));
     for (const id of ["input", "output"])
         offer($(id), Array.from({ length: chain[`${id}s`] }, (_, i) => [i + 1, i + 1]));
     offer($("other"), [["", "–"], [0, "0 dry"], ...numbered]);

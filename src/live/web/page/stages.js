@@ -42,7 +42,7 @@ function makeControl(control, id, changed) {
     const { symbol, name, unit, points, toggle, least, most } = control;
     const data = { "data-do": "control", "data-symbol": symbol };
     const row = (...children) => element("div", { className: "setting", title: symbol,
-        "data-name": name.toLowerCase() }, element("label", { htmlFor: id }, name), ...children);
+        "data-name": name.toLowerCase() }, element("label", { htmlFor: id }, short(name)), ...children);
     if (points) {
         const select = element("select", { id, ...data }, ...points.map(({ value, label }) =>
             element("option", { value }, label)));
@@ -99,11 +99,12 @@ let held = false, waiting = null; /* whether a pointer is down on a card, and th
 const opened = new Map(); /* name of a stage: whether the user opened or closed its card */
 
 function makeHead(stage, number, count) {
-    const about = [stage.option, stage.taps ? `${stage.taps} taps` : "", stage.failed ? "FAILED" : ""];
+    const about = [stage.option, stage.taps ? `${stage.taps} taps` : "",
+        stage.chooses ? "chosen above" : "", stage.failed ? "FAILED" : ""];
     const act = (label, text, action, to, off) => button(label, action, { "data-n": number,
         "data-to": to, "aria-label": `${text} stage ${number}`, title: text, disabled: off });
     return [element("span", { className: "number" }, number),
-        element("span", { className: "name", title: stage.text }, stage.name),
+        element("span", { className: "name", title: stage.text }, short(stage.name)),
         element("span", { className: stage.failed ? "bad" : "soft" },
             about.filter(Boolean).join(" ")),
         element("span", { className: "bar" },
@@ -114,14 +115,15 @@ function makeHead(stage, number, count) {
 
 function makeCard(stage, index, { length }) {
     const number = index + 1, controls = [], body = element("div", { className: "controls" });
+    const ends = element("div", { className: "controls" }); /* mix and bypass */
     for (const [i, control] of stage.controls.entries()) {
         const key = `control ${number} ${control.kind} ${control.symbol}`;
         const one = makeControl(control, `control-${number}-${i}`,
             value => steady(key, ...command(control, number, value)));
         controls.push({ key, show: one.show });
-        body.append(one.node);
+        (control.kind === "port" ? body : ends).append(one.node);
     }
-    const many = controls.length > MANY;
+    const ports = body.children.length, many = ports > MANY;
     const search = many && element("input", { type: "search", placeholder: "Search controls",
         "aria-label": `Search controls of stage ${number}`, "data-do": "search", "data-n": number });
     search && search.addEventListener("input", () => {
@@ -129,14 +131,13 @@ function makeCard(stage, index, { length }) {
         for (const node of body.children) node.hidden = !node.dataset.name.includes(word);
     });
     const key = `${stage.option} ${stage.text.split(",")[0]}`;
-    const details = controls.length > 0 && element("details", { open: opened.get(key) ?? !many },
-        element("summary", {}, controls.length === 1 ? "1 control" : `${controls.length} controls`),
-        search, body);
+    const details = ports > 0 && element("details", { open: opened.get(key) ?? !many },
+        element("summary", {}, ports === 1 ? "1 control" : `${ports} controls`), search, body);
     details && details.addEventListener("toggle", () => opened.set(key, details.open));
     const node = element("article", { className: stage.failed ? "card failed" : "card",
         "data-stage": number, "aria-label": `Stage ${number}: ${stage.name}` },
     element("header", {}, ...makeHead(stage, number, length)),
-    stage.chooses && element("p", { className: "soft" }, "the masks that can be chosen"), details);
+    details, ends);
     return { node, controls };
 }
 
@@ -165,7 +166,7 @@ function showStages(chain) {
         for (const [j, { key, show }] of controls.entries())
             if (!isMine(key)) show(stages[i].controls[j].value);
     offer($("add-at"), [[1, "at the start"], ...(stages ?? []).map(({ name }, i) =>
-        [i + 2, `after ${i + 1} ${name}`])]);
+        [i + 2, `after ${i + 1} ${short(name)}`])]);
     remake("offers", chain.offers ?? null, showOffers);
 }
 
@@ -195,7 +196,7 @@ let offers = []; /* { option, spec, label } */
 function showOffers() {
     const { masks = [], plugins = [] } = state.chain.offers ?? {}, before = $("add-offer").value;
     offers = [...masks.map(({ text, name }) => ({ option: "mask", spec: text, name })), ...plugins]
-        .map(({ option, spec, name }) => ({ option, spec, label: `${name} (${option})` }));
+        .map(({ option, spec, name }) => ({ option, spec, label: `${short(name)} (${option})` }));
     const words = $("add-search").value.toLowerCase().split(" ").filter(Boolean);
     $("add-offer").replaceChildren(...offers.flatMap(({ label, spec }, value) => {
         const text = `${label} ${spec}`.toLowerCase();
