@@ -362,7 +362,7 @@ const responses = {
     },
 
     mark() {
-        for (const { number, lastChild } of $("masks").children) {
+        for (const { number, lastChild } of maskRows()) {
             const shown = this.shown.has(number);
             if (!number) continue;
             press(lastChild, shown);

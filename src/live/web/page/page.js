@@ -139,11 +139,17 @@ async function connect() {
 /* A connection may end without a word, as when a phone sleeps. */
 setInterval(() => {
     if (!connected || document.hidden || performance.now() < heard + SILENCE) return;
-    const dead = socket;
-    socket = null;
-    dead.close();
+    drop();
     later(NOT_CONNECTED);
 }, 1000);
+
+/* Gives up the connection without a word from it. */
+function drop() {
+    const old = socket;
+    socket = null;
+    old?.close();
+    show(NOT_CONNECTED);
+}
 
 /* ---- commands ---- */
 
@@ -279,11 +285,12 @@ function showNumber(id, value) {
 }
 
 let lastMask = 1; /* for the key that ends dry */
+const maskRows = () => [...$("masks").children].filter(({ radio }) => radio);
 
 function showChoice({ chosen, switching }) {
-    if (chosen) lastMask = chosen;
     if (isMine("choose")) return;
-    for (const row of $("masks").children) {
+    lastMask = chosen || lastMask;
+    for (const row of maskRows()) {
         const is = row.number === chosen;
         set(row.radio, "checked", is);
         if (row.coming !== (is && switching))
@@ -378,9 +385,10 @@ const stepGain = by => steady("gain", "gain",
     [clamp(Math.round(10 * (Number($("gain").value) + by)) / 10, $("gain").min, $("gain").max)]);
 
 function choose(number) {
-    const row = [...$("masks").children].find(one => one.number === number);
-    if (!row?.radio) return;
+    const row = maskRows().find(one => one.number === number);
+    if (!row) return;
     row.radio.checked = true;
+    lastMask = number || lastMask;
     steady("choose", "choose", [number]);
 }
 
@@ -432,7 +440,7 @@ for (const id of ["gain", "ceiling"]) {
 /* ---- keys, as in the terminal ---- */
 
 const keys = {
-    " ": () => choose(state.status?.chosen ? 0 : lastMask),
+    " ": () => choose(maskRows().some(({ number, radio }) => number && radio.checked) ? 0 : lastMask),
     "[": () => stepGain(-1), "<": () => stepGain(-1),
     "]": () => stepGain(1), ">": () => stepGain(1),
     m: actions.mute, u: () => send("undo"), r: () => send("reload"),
@@ -460,10 +468,10 @@ document.addEventListener("keydown", event => {
 });
 
 addEventListener("hashchange", () => { /* a new link in the same tab */
-    const old = socket;
-    socket = null;
-    old?.close();
-    if (location.hash) connect();
+    if (!location.hash) return;
+    clearTimeout(timer);
+    drop();
+    connect();
 });
 document.addEventListener("DOMContentLoaded", () => {
     beginDrawing();
