@@ -251,17 +251,35 @@ static enum status feed_block(const struct live_change *change, struct live_comi
     return STATUS_OK;
 }
 
+static enum status nobody(void *context, float *const *out)
+{
+    (void)context, (void)out;
+    return STATUS_OK;
+}
+
+struct feeding {
+    size_t behind; /* blocks that are left */
+    int64_t patience;
+    const atomic_bool *cancelled;
+    enum status (*heard)(void *context, float *const *out);
+    void *context;
+};
+
 static enum status feed_until(const struct live_change *change, struct live_coming *coming,
-                              size_t behind, int64_t patience, const atomic_bool *cancelled)
+                              const struct feeding *feeding)
 {
     struct block out;
     const struct filter *chain = coming->slot.chain;
     TRY(block_init(&out, chain->outputs, chain->block, "a change of presets"));
     enum status status = STATUS_OK;
     realtime_flush_denormals();
-    while (status == STATUS_OK && !(cancelled && atomic_load(cancelled)) &&
-           atomic_load(&change->history.frames) > coming->at + behind * change->history.block)
-        status = feed_block(change, coming, patience, out.data);
+    while (status == STATUS_OK && !(feeding->cancelled && atomic_load(feeding->cancelled)) &&
+           atomic_load(&change->history.frames) >
+               coming->at + feeding->behind * change->history.block) {
+        status = feed_block(change, coming, feeding->patience, out.data);
+        if (status == STATUS_OK)
+            status = feeding->heard(feeding->context, out.data);
+    }
     block_free(&out);
     return status;
 }
@@ -269,15 +287,27 @@ static enum status feed_until(const struct live_change *change, struct live_comi
 enum status live_change_feed(const struct live_change *change, struct live_coming *coming,
                              uint64_t frames, const atomic_bool *cancelled)
 {
+    return live_change_hear(change, coming, frames, cancelled, nobody, NULL);
+}
+
+enum status live_change_hear(const struct live_change *change, struct live_coming *coming,
+                             uint64_t frames, const atomic_bool *cancelled,
+                             enum status (*heard)(void *context, float *const *out), void *context)
+{
+    const struct feeding feeding = {.behind = NEARLY / 2,
+                                    .patience = PATIENCE_NS,
+                                    .cancelled = cancelled,
+                                    .heard = heard,
+                                    .context = context};
     coming->since = coming->at = live_history_since(&change->history, frames);
-    return feed_until(change, coming, NEARLY / 2, PATIENCE_NS, cancelled);
+    return feed_until(change, coming, &feeding);
 }
 
 enum status live_change_feed_since(const struct live_change *change, struct live_coming *coming,
                                    uint64_t since)
 {
     coming->since = coming->at = since;
-    return feed_until(change, coming, 0, 0, NULL);
+    return feed_until(change, coming, &(struct feeding){.heard = nobody});
 }
 
 /* ---- the control thread ---- */

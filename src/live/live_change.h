@@ -131,6 +131,13 @@ MUST_CHECK enum status live_change_feed(const struct live_change *change,
                                         struct live_coming *coming, uint64_t frames,
                                         const atomic_bool *cancelled);
 
+/* Like live_change_feed, and calls `heard` for each block of output. */
+MUST_CHECK enum status live_change_hear(const struct live_change *change,
+                                        struct live_coming *coming, uint64_t frames,
+                                        const atomic_bool *cancelled,
+                                        enum status (*heard)(void *context, float *const *out),
+                                        void *context);
+
 /* For a replay (no step runs): feeds a coming slot from frame `since` to the present. */
 MUST_CHECK enum status live_change_feed_since(const struct live_change *change,
                                               struct live_coming *coming, uint64_t since);

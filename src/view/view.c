@@ -365,13 +365,18 @@ static void print_object(json_t *root)
     free(text);
 }
 
-static void json_show(struct view *view, const struct live_status *status)
+json_t *view_status_json(const struct live_status *status)
 {
     json_t *root = stream_fields(status);
-    atomic_store(&((struct json_view *)view)->seconds, status->seconds);
     json_object_update_new(root, choice_fields(status));
     json_object_update_new(root, health_fields(status));
-    print_object(root);
+    return root;
+}
+
+static void json_show(struct view *view, const struct live_status *status)
+{
+    atomic_store(&((struct json_view *)view)->seconds, status->seconds);
+    print_object(view_status_json(status));
 }
 
 static void json_message(struct view *view, const char *text)
@@ -575,6 +580,8 @@ static void show_line(struct view *view, void (*print)(const char *format, ...),
 {
     char line[LINE_MOST];
     vsnprintf(line, sizeof line, format, arguments);
+    if (view && view->hear)
+        view->hear(view->hear_context, print == warning, line);
     if (view && view->kind->message)
         view->kind->message(view, line);
     else
@@ -595,6 +602,21 @@ void view_warning(struct view *view, const char *format, ...)
     va_start(arguments, format);
     show_line(view, warning, format, arguments);
     va_end(arguments);
+}
+
+void view_hear(struct view *view, void (*hear)(void *context, bool is_warning, const char *text),
+               void *context)
+{
+    view->hear_context = context;
+    view->hear = hear;
+}
+
+void view_object(struct view *view, json_t *object)
+{
+    if (view && view->kind == &view_json)
+        print_object(object);
+    else
+        json_decref(object);
 }
 
 int view_key(struct view *view)

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "signal/meter.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -129,6 +130,16 @@ void view_message(struct view *view, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Like view_message, but for warnings. */
 void view_warning(struct view *view, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* From now on, also calls `hear` with each message, on the thread that has the message. */
+void view_hear(struct view *view, void (*hear)(void *context, bool is_warning, const char *text),
+               void *context);
+
+/* With json, prints an object, as a line. Releases it. */
+void view_object(struct view *view, json_t *object);
+
+/* The status as view_show prints it with json. NULL: no memory. `status`: from view_visible. */
+json_t *view_status_json(const struct live_status *status);
 
 /* Results of view_key that are no characters (Unicode code points; Enter is 10, Escape 27). */
 enum view_key_code {

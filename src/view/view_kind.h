@@ -31,6 +31,8 @@ struct view {
     const struct view_kind *kind;
     double interval;
     bool interval_given;
+    void (*hear)(void *context, bool is_warning, const char *text); /* see view_hear; or NULL */
+    void *hear_context;
     double next; /* time of the next display, in monotonic seconds */
     struct view_keys keys;
 };

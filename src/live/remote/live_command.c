@@ -37,7 +37,16 @@ static const struct {
     {"/halo/preset/next", "", "no arguments", COMMAND_PRESET_NEXT, ""},
     {"/halo/preset/previous", "", "no arguments", COMMAND_PRESET_PREVIOUS, ""},
     {"/halo/preset/save", "t", "a NAME", COMMAND_PRESET_SAVE, ""},
+    {"/halo/preset/for-device", "t", "a NAME", COMMAND_PRESET_FOR_DEVICE, ""},
     {"/halo/quit", "", "no arguments", COMMAND_QUIT, ""},
+    {"/halo/stage/add", "svt", "STAGE (from 1), OPTION and SPEC", COMMAND_STAGE_ADD, ""},
+    {"/halo/stage/remove", "s", "STAGE (from 1)", COMMAND_STAGE_REMOVE, ""},
+    {"/halo/stage/move", "sC", "STAGE and its new number", COMMAND_STAGE_MOVE, ""},
+    {"/halo/undo", "", "no arguments", COMMAND_UNDO, ""},
+    {"/halo/blind/begin", "", "no arguments", COMMAND_BLIND_BEGIN, ""},
+    {"/halo/blind/hear", "C", "1 or 2", COMMAND_BLIND_HEAR, ""},
+    {"/halo/blind/keep", "C", "1 or 2", COMMAND_BLIND_KEEP, ""},
+    {"/halo/blind/end", "", "no arguments", COMMAND_BLIND_END, ""},
 };
 
 /* ---- arguments ---- */

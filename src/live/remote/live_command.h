@@ -31,8 +31,17 @@ enum command_action {
     COMMAND_PRESET, /* uses text */
     COMMAND_PRESET_NEXT,
     COMMAND_PRESET_PREVIOUS,
-    COMMAND_PRESET_SAVE, /* uses text */
+    COMMAND_PRESET_SAVE,       /* uses text */
+    COMMAND_PRESET_FOR_DEVICE, /* uses text */
     COMMAND_QUIT,
+    COMMAND_STAGE_ADD,    /* uses stage, value_text (the option), text (the spec) */
+    COMMAND_STAGE_REMOVE, /* uses stage */
+    COMMAND_STAGE_MOVE,   /* uses stage, choice (the new number) */
+    COMMAND_UNDO,
+    COMMAND_BLIND_BEGIN,
+    COMMAND_BLIND_HEAR, /* uses choice: version 1 or 2 */
+    COMMAND_BLIND_KEEP, /* uses choice */
+    COMMAND_BLIND_END,
 };
 
 /* Sender of an OSC message, on this machine; gets the answer. */
@@ -49,6 +58,7 @@ struct live_command {
     enum command_action action;
     const char *path; /* path of its message; a constant string */
     struct osc_sender sender;
+    bool is_remote; /* a web page sent it, which may open only what was offered to it */
     size_t choice; /* number of a mask, from 1; 0: dry. The caller checks that it exists. */
     size_t stage;  /* number of a stage, from 1. The caller checks that it exists. */
     bool on;

@@ -14,13 +14,19 @@
  *                                       number, or text as on the command line ("-6dB")
  *   /halo/mix STAGE VALUE     @mix of a stage: 0 to 1
  *   /halo/bypass STAGE 0|1    @bypass of a stage; or T, F
- *   /halo/eq STAGE BANDS PREAMP         the bands of an equaliser's stage, as `parametric:` takes
- *                                       them ("PK 1000 -6 1.4; HS 8000 2"; "": none), and dB
  *   /halo/load NUMBER PATH    replace a choice's mask by the file
  *   /halo/reload              read the file of the last chosen mask again
  *   /halo/preset NAME         change to a preset
  *   /halo/preset/next         or /halo/preset/previous
  *   /halo/preset/save NAME    save what is heard as a preset; replaces one of that name
+ *   /halo/preset/for-device NAME   the present output device has this preset, until halo ends
+ *   /halo/eq STAGE BANDS PREAMP    bands of a mask, as of parametric:, and a gain in dB
+ *   /halo/stage/add STAGE OPTION SPEC     a new stage before that stage, or at the end
+ *   /halo/stage/remove STAGE
+ *   /halo/stage/move STAGE NUMBER
+ *   /halo/undo
+ *   /halo/blind/begin         compare the last two states; live_edit.h
+ *   /halo/blind/hear 1|2      or /halo/blind/keep, or /halo/blind/end without an argument
  *   /halo/quit
  *   /halo/subscribe [PORT]    send meters to that local port, or to the sender, for OSC_LEASE
  *                             seconds; send again to renew

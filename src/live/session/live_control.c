@@ -4,7 +4,8 @@
 #include "base/thread.h"
 #include "chain/stage_mask.h"
 #include "design/design.h"
-#include "live/session/live_session.h"
+#include "live/session/live_offers.h"
+#include "live/session/live_pages.h"
 #include "view/distinct_name.h"
 
 #include <math.h>
@@ -314,10 +315,35 @@ static void flush_recordings(struct live_session *session)
         view_message(session->stream.view, "no recording; start with --record OUT.wav");
 }
 
+/* Keeps the present state for undo, if a key will change the sound. */
+static enum status keep_for_key(struct live_session *session, int key)
+{
+    const struct live_controls *controls = &session->stream.controls;
+    struct live_command command = {.action = COMMAND_MUTE, .path = "key"};
+    bool kept;
+    if (session->stream.blind)
+        return STATUS_OK;
+    if (key >= '0' && key <= '9')
+        command.action = COMMAND_CHOOSE;
+    else if (key == 'p' || key == 'P')
+        command.action = COMMAND_PRESET_NEXT;
+    else if (key > 0 && key < 0x80 && strchr("[]<>", key))
+        command.action = COMMAND_GAIN;
+    else if (key > 0 && key < 0x80 && strchr("+-=b", key) && controls->count > 0) {
+        const struct stage_control *control = &controls->controls[controls->chosen];
+        command.action = COMMAND_CONTROL;
+        command.stage = control->stage + 1;
+        snprintf(command.text, sizeof command.text, "%s", control->port->symbol);
+    }
+    return live_edit_keep(session, &command, &kept);
+}
+
 static enum status act_on_key(struct live_session *session, int key)
 {
+    TRY(keep_for_key(session, key));
     if (stream_session_key(&session->stream, key))
         return STATUS_OK;
+    TRY(live_edit_allows(session, COMMAND_CHOOSE));
     if (key >= '1' && key <= '9')
         return live_control_choose(session, (size_t)(key - '0'));
     switch (key) {
@@ -326,6 +352,8 @@ static enum status act_on_key(struct live_session *session, int key)
     case 'p':
     case 'P':
         return live_preset_go(session, key == 'p' ? 1 : -1, NULL);
+    case 'u':
+        return live_edit_ask(session, &(struct live_command){.action = COMMAND_UNDO});
     case 's':
         open_prompt(session);
         return STATUS_OK;
@@ -381,7 +409,7 @@ void live_control_show_keys(struct live_session *session)
     struct stream_session *stream = &session->stream;
     snprintf(
         stream->keys, sizeof stream->keys,
-        "1-9 mask  space dry  [ ] gain  m mute  q leave%s  p preset  s save  r reload  w write",
+        "1-9 mask  space dry  [ ] gain  m mute  q leave%s  p preset  s save  u undo  r reload  w write",
         live_controls_keys(&stream->controls));
 }
 
@@ -433,7 +461,7 @@ static enum status load_path(struct live_session *session, const struct live_com
         return fail(CAUSE_USAGE, "there is no mask %zu: there %s %zu", command->choice,
                     plural_are(count), count);
     for (const char *at = command->text; *at; at++) {
-        if (*at == ',')
+        if (*at == ',' && !command->is_remote) /* a page sends the spec that it was offered */
             *to++ = '\\';
         *to++ = *at;
     }
@@ -501,11 +529,29 @@ static enum status execute(struct live_session *session, const struct live_comma
         return live_preset_go(session, command->action == COMMAND_PRESET_NEXT ? 1 : -1, command);
     case COMMAND_PRESET_SAVE:
         return live_preset_save(session, command->text, true);
+    case COMMAND_PRESET_FOR_DEVICE:
+        return live_for_device_add(session, command->text);
     case COMMAND_QUIT:
         stream_session_leave(stream);
         break;
+    default:
+        return live_edit_ask(session, command);
     }
     return STATUS_OK;
+}
+
+/* Executes a command. If it changes the sound, the state before it is kept for undo. */
+enum status live_control_obey(struct live_session *session, const struct live_command *command)
+{
+    bool kept = false;
+    TRY(live_edit_allows(session, command->action));
+    TRY(live_offers_allow(session, command));
+    if (!live_edit_is_for(command->action))
+        TRY(live_edit_keep(session, command, &kept));
+    enum status status = execute(session, command);
+    if (status != STATUS_OK && kept)
+        live_edit_drop(session);
+    return status;
 }
 
 static void receive_osc(struct live_session *session)
@@ -515,7 +561,8 @@ static void receive_osc(struct live_session *session)
     while (osc_receive(session->stream.osc, &command)) {
         char reason[256];
         const struct log_keeper before = log_keep_in(reason, sizeof reason);
-        enum status status = execute(session, &command);
+        enum status status = live_control_obey(session, &command);
+        session->stream.changed = true;
         log_keep_again(&before);
         if (status != STATUS_OK)
             osc_refuse(session->stream.osc, &command.sender, command.path, reason);
@@ -530,6 +577,8 @@ void live_control_advance(struct stream_session *stream, bool keys_ended)
     (void)keys_ended; /* a service has no keys */
     if (stream->osc)
         receive_osc(session);
+    live_pages_advance(session);
     advance_loads(session);
     live_preset_advance(session);
+    live_edit_advance(session);
 }

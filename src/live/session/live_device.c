@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A device that loses WIDEN_LOST blocks in WIDEN_SECONDS gets a longer latency, if possible. */
 enum { WIDEN_LOST = 3, WIDEN_MOST = 8 /* times in all */ };
@@ -381,10 +382,17 @@ static bool is_part(const char *rule, size_t length, const char *name)
     return length < sizeof part && strcasestr(name, part);
 }
 
-/* Finds the source of the first rule that fits the output device. Returns false if none fits. */
+/* Finds the source of the first rule that fits the output device, a rule of a command before those
+ * of the options. Returns false if none fits. */
 static bool find_source(const struct live_session *session, struct preset_source *source)
 {
     const struct live_options *options = session->options;
+    for (size_t i = 0; i < session->rule_count; i++)
+        if (strcmp(session->rules[i].device, session->stream.info.output) == 0) {
+            *source = (struct preset_source){.place = PRESET_SAVED, .mask = PRESET_OWN_MASK};
+            strcpy(source->text, session->rules[i].preset);
+            return true;
+        }
     for (size_t i = 0; i < options->for_device_count; i++) {
         struct device_rule rule;
         if (!read_rule(options->for_device[i], &rule) ||
@@ -487,6 +495,28 @@ enum status live_for_device_check(const struct live_session *session)
 }
 
 /* ---- while it runs ---- */
+
+enum status live_for_device_add(struct live_session *session, const char *preset)
+{
+    const char *device = session->stream.info.output;
+    char path[PATH_MAX];
+    size_t at = 0;
+    TRY(preset_path(preset, path));
+    if (access(path, F_OK) != 0)
+        return preset_refuse(preset);
+    while (at < session->rule_count && strcmp(session->rules[at].device, device) != 0)
+        at++;
+    if (at == LIVE_FOR_DEVICE_MOST)
+        return fail(CAUSE_USAGE, "%d devices have a preset already", LIVE_FOR_DEVICE_MOST);
+    session->rule_count = at == session->rule_count ? at + 1 : session->rule_count;
+    snprintf(session->rules[at].device, sizeof session->rules[at].device, "%s", device);
+    snprintf(session->rules[at].preset, sizeof session->rules[at].preset, "%s", preset);
+    session->presets.is_for_device = true;
+    view_message(session->stream.view,
+                 "%s has preset %s until halo ends; --for-device '%s=preset:%s' keeps it", device,
+                 preset, device, preset);
+    return STATUS_OK;
+}
 
 /* Changes to another mask of the present chain, or to another chain. */
 static void change_to(struct live_session *session, const struct preset_source *source)

@@ -35,6 +35,15 @@ static const struct option_row rows[] = {
     OPT_INTEGER("osc", "PORT", struct live_options, osc_port, 0, 65535,
                 "accept OSC over UDP from this machine",
                 .given = OPT_GIVEN(struct live_options, osc)),
+    OPT_STRING("web", "ADDRESS:PORT", struct live_options, web.address,
+               "show and steer the stream in a browser of this machine, by a link\n"
+               "that is printed; with =0.0.0.0:4256 from other machines too",
+               .optional = true, .given = OPT_GIVEN(struct live_options, web.wanted)),
+    OPT_FILE("tls-certificate", "FILE", struct live_options, web.certificate,
+             "certificate of the web server, in PEM"),
+    OPT_FILE("tls-key", "FILE", struct live_options, web.key, "key of the certificate"),
+    OPT_FLAG("web-insecure", struct live_options, web.insecure,
+             "let other machines reach the web server without TLS"),
     OPT_STRING("send", "COMMAND", struct live_options, send,
                "send a command of OSC, such as 'choose 2' or 'control 1 gain -6',\n"
                "to the halo live or service that runs, and end; with --osc PORT\n"
@@ -140,6 +149,9 @@ static enum status run(void *context)
         return osc_send(options->osc_port ? (int)options->osc_port : OSC_NO_PORT, options->to,
                         options->send, options->play.json);
     TRY(check_preset(options));
+    if (!options->web.wanted &&
+        (options->web.certificate || options->web.key || options->web.insecure))
+        return fail(CAUSE_USAGE, "--tls-certificate, --tls-key and --web-insecure need --web");
     TRY(play_options_check(&options->play));
     TRY(check_sink(options));
     options->play.device.wants_input = true;
@@ -179,10 +191,12 @@ const struct command command_live = {
              "      --record OUT           record the output\n"
              "      --preset NAME          begin with a preset that --save-preset NAME saved\n"
              "      --send COMMAND         steer the halo live that runs: 'choose 2'\n"
+             "      --web                  show and steer it in a browser\n"
              "      --check                load masks and plugins, and end\n"
              "\n"
-             "keys: 1-9 masks, space dry, [ ] gain, m mute, c C + - a control or band,\n"
-             "      b bypass, p P presets, s save one, r reload, w flush the recording, q quit\n"
+             "keys: 1-9 masks, space dry, [ ] gain, m mute, c C + - a plugin's control,\n"
+             "      b bypass, p P presets, s save one, u undo, r reload, w flush the recording,\n"
+             "      q quit\n"
              "\n"
              "examples:\n"
              "  halo live --mask room.wav --or --mask hall.wav,gain=-6\n"
@@ -195,16 +209,17 @@ const struct command command_live = {
         "usage: halo live [stages and options]\n\n"
         "Filter the input of a sound device and play it on its output, without added delay.\n"
         "On a terminal a screen shows levels and load. Keys: 1-9 select a mask, space the dry\n"
-        "signal, [ ] change the gain, m mutes, c and C select a plugin's control or an\n"
-        "equaliser's band, + and - change it, b bypasses the plugin, p and P go to the next and\n"
-        "the previous preset, s saves one, r reloads the mask, w writes the recording to disk,\n"
-        "q leaves.\n\n"
+        "signal, [ ] change the gain, m mutes, c and C select a plugin's control or a band, + and -\n"
+        "change it, b bypasses the plugin, p and P go to the next and the previous preset, s saves\n"
+        "one, u undoes a change, r reloads the mask, w writes the recording to disk, q leaves.\n\n"
         "OSC: /halo/control STAGE SYMBOL VALUE, /halo/mix STAGE VALUE, /halo/bypass STAGE 0|1,\n"
-        "/halo/choose N, /halo/dry, /halo/gain DB, /halo/ceiling DB, /halo/mute 0|1,\n"
-        "/halo/eq STAGE BANDS PREAMP, /halo/load N PATH,\n"
-        "/halo/reload, /halo/preset NAME, /halo/preset/next, /halo/preset/previous,\n"
-        "/halo/preset/save NAME, /halo/quit, /halo/subscribe and\n"
-        "/halo/unsubscribe [PORT]. What is wrong changes nothing and is answered with\n"
+        "/halo/eq STAGE BANDS PREAMP, /halo/choose N, /halo/dry, /halo/gain DB, /halo/ceiling DB,\n"
+        "/halo/mute 0|1, /halo/load N PATH, /halo/reload, /halo/preset NAME, /halo/preset/next,\n"
+        "/halo/preset/previous, /halo/preset/save NAME, /halo/preset/for-device NAME,\n"
+        "/halo/stage/add STAGE OPTION SPEC, /halo/stage/remove STAGE, /halo/stage/move STAGE TO,\n"
+        "/halo/undo, /halo/blind/begin, /halo/blind/hear 1|2, /halo/blind/keep 1|2,\n"
+        "/halo/blind/end, /halo/quit, /halo/subscribe and /halo/unsubscribe [PORT].\n"
+        "What is wrong changes nothing and is answered with\n"
         "/halo/error PATH REASON.",
     .groups = groups,
     .surplus = "a mask is named with --mask",

@@ -3,6 +3,7 @@
 #define HALO_LIVE_OPTIONS_H
 
 #include "live/session/play_options.h"
+#include "live/web/live_web.h"
 
 enum { LIVE_FOR_DEVICE_MOST = 16 };
 
@@ -10,6 +11,7 @@ struct live_options {
     struct play_options play;
     const char *for_device[LIVE_FOR_DEVICE_MOST]; /* rules NAME=WHAT; they are valid */
     size_t for_device_count;
+    struct live_web_options web;
     bool muted;
     bool guard; /* use a feedback guard */
     bool watch;

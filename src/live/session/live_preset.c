@@ -1,4 +1,5 @@
 /* Presets of halo live while it runs: starting with one, changing to another one, saving. */
+#include "base/monotonic.h"
 #include "base/plural.h"
 #include "base/thread.h"
 #include "live/session/live_session.h"
@@ -10,10 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- preparing a preset beside the stream, on a thread and on the CPU ---- */
 
 enum loader_stage { READING, FEEDING, ABANDONED };
+
+enum { WAIT_NS = 1000000 };
 
 struct preset_loader {
     struct preset_source source;
@@ -23,6 +27,7 @@ struct preset_loader {
     struct live *live; /* must outlive the loader */
     size_t outputs;    /* outputs of the present chain; the new chain must have as many */
     unsigned number;   /* number of the new slot */
+    double at;         /* monotonic seconds: earliest time of the change */
     struct prepared_preset *prepared;
     pthread_t thread;
     _Atomic(enum loader_stage) stage;
@@ -95,6 +100,8 @@ static enum status prepare(struct preset_loader *loader)
     struct prepared_preset *prepared = loader->prepared;
     enum loader_stage reading = READING;
     TRY(load_chain(loader));
+    while (!atomic_load(&loader->cancelled) && monotonic_seconds() < loader->at)
+        nanosleep(&(struct timespec){.tv_nsec = WAIT_NS}, NULL);
     if (!atomic_compare_exchange_strong(&loader->stage, &reading, FEEDING))
         return STATUS_INTERRUPTED;
     TRY(live_change_feed(live_change_of(loader->live), &prepared->coming,
@@ -123,26 +130,26 @@ static void *run_loader(void *context)
 /* ---- the control thread ---- */
 
 /* Reads what only the control thread may read. The loader's thread reads the rest. */
-static enum status prepare_options(struct preset_loader *loader, const struct play_options *options,
-                                   double gain_db)
+static enum status prepare_options(struct preset_loader *loader, const struct play_options *options)
 {
     loader->settings = options->chain;
     loader->settings.stages = (struct stage_list){0};
     present_keep_to_cpu(&loader->settings.settings.convolver);
+    if (loader->prepared->preset)
+        return STATUS_OK;
     if (loader->source.place == PRESET_SAVED)
         return preset_check_name(loader->source.text);
     if (loader->source.place != PRESET_OF_OPTIONS)
         return STATUS_OK;
-    TRY(preset_of_options(options, loader->source.mask, &loader->settings,
-                          &loader->prepared->preset));
-    loader->prepared->preset->live.gain_db = gain_db;
-    return STATUS_OK;
+    return preset_of_options(options, loader->source.mask, &loader->settings,
+                             &loader->prepared->preset);
 }
 
-/* Starts to prepare a preset, while no change is under way. `gain_db`: for PRESET_OF_OPTIONS. */
+/* Starts to prepare a preset, while no change is under way. `preset`: owned; NULL: of `source`. The
+ * change begins at the monotonic time `at` or later. */
 static enum status preset_loader_start(struct live_session *session,
-                                       const struct preset_source *source,
-                                       const struct play_options *options, double gain_db)
+                                       const struct preset_source *source, struct preset *preset,
+                                       double at)
 {
     const struct stream_session *stream = &session->stream;
     struct preset_loader *loader = calloc(1, sizeof *loader);
@@ -150,8 +157,10 @@ static enum status preset_loader_start(struct live_session *session,
     if (!loader || !prepared) {
         free(loader);
         free(prepared);
+        preset_destroy(preset);
         return fail_memory("a preset");
     }
+    prepared->preset = preset;
     prepared->coming.frames = stream->way.frames;
     prepared->coming.shape = stream->way.shape;
     loader->prepared = prepared;
@@ -160,8 +169,9 @@ static enum status preset_loader_start(struct live_session *session,
     loader->live = stream->live;
     loader->outputs = stream->chain.filter->outputs;
     loader->number = ++session->presets.number;
+    loader->at = at;
     atomic_init(&loader->users, 1);
-    enum status status = prepare_options(loader, options, gain_db);
+    enum status status = prepare_options(loader, &session->options->play);
     if (status != STATUS_OK) {
         release_loader(loader);
         return status;
@@ -300,11 +310,11 @@ void live_preset_begun(struct live_session *session)
         remember(session);
 }
 
-enum status live_preset_save(struct live_session *session, const char *name, bool force)
+/* `others`: for the specs of the alternatives. */
+static struct chain_live present_live(const struct stream_session *stream,
+                                      const char *others[LIVE_CHOICES_MOST])
 {
-    struct stream_session *stream = &session->stream;
     const struct live_chain *chain = &stream->chain;
-    const char *others[LIVE_CHOICES_MOST];
     struct chain_live live = {
         .stage = SIZE_MAX, .mask = 1, .dry = stream->dry, .gain_db = stream->gain_db};
     if (chain->choice_count > 0) {
@@ -315,6 +325,14 @@ enum status live_preset_save(struct live_session *session, const char *name, boo
             others[i] = live_chain_text(chain, live.stage, i + 1);
         live.mask = choices_asked(chain->choices) + 1;
     }
+    return live;
+}
+
+enum status live_preset_save(struct live_session *session, const char *name, bool force)
+{
+    struct stream_session *stream = &session->stream;
+    const char *others[LIVE_CHOICES_MOST];
+    const struct chain_live live = present_live(stream, others);
     struct stage_list list;
     enum status status = present_stages(stream, 0, &list);
     if (status == STATUS_OK)
@@ -327,6 +345,22 @@ enum status live_preset_save(struct live_session *session, const char *name, boo
     return STATUS_OK;
 }
 
+enum status live_preset_present(const struct live_session *session, struct preset **preset)
+{
+    const struct stream_session *stream = &session->stream;
+    const char *others[LIVE_CHOICES_MOST];
+    const struct chain_live live = present_live(stream, others);
+    struct chain_options like = session->options->play.chain;
+    present_keep_to_cpu(&like.settings.convolver);
+    struct stage_list list;
+    enum status status = present_stages(stream, 0, &list);
+    list.tempo = stream->chain.stages.tempo;
+    if (status == STATUS_OK)
+        status = preset_of_stages(&list, &live, PRESET_OWN_MASK, &like, preset);
+    present_stages_free(&list);
+    return status;
+}
+
 /* ---- requests ---- */
 
 /* Ends a request and answers it. `reason`: why it failed; "": it succeeded. */
@@ -335,7 +369,10 @@ static void end_request(struct live_session *session, struct stream_request *req
 {
     char label[PRESET_LABEL_MOST], text[PRESET_LABEL_MOST + PRESET_REASON + 32];
     preset_source_describe(&request->source, label);
-    snprintf(text, sizeof text, "cannot change to %s: %s", label, reason);
+    if (request->is_edit)
+        snprintf(text, sizeof text, "cannot change the chain: %s", reason);
+    else
+        snprintf(text, sizeof text, "cannot change to %s: %s", label, reason);
     stream_session_end_request(&session->stream, request, *reason ? text : "");
 }
 
@@ -410,26 +447,29 @@ end:
     return status;
 }
 
-/* Prepares the present chain again, as if the command line had asked for it. */
+/* Prepares the present chain again. */
 static enum status start_present(struct live_session *session)
 {
-    const struct stream_session *stream = &session->stream;
-    const struct live_chain *chain = &stream->chain;
-    struct play_options options = session->options->play;
-    const struct preset_source source = {
-        .place = PRESET_OF_OPTIONS,
-        .mask = stream->dry ? 0 : (int)choices_asked(chain->choices) + 1,
-    };
-    struct stage_list stages;
-    enum status status = present_stages(stream, 0, &stages);
-    options.chain.stages = stages;
-    options.choosing = chain->request.stage;
-    options.other_count = chain->choice_count - 1;
-    for (size_t i = 0; i < options.other_count; i++)
-        options.others[i] = live_chain_text(chain, options.choosing, i + 1);
+    const struct preset_source source = {.place = PRESET_OF_OPTIONS};
+    struct preset *preset;
+    TRY(live_preset_present(session, &preset));
+    return preset_loader_start(session, &source, preset, 0);
+}
+
+bool live_preset_is_idle(const struct live_session *session)
+{
+    const struct live_presets *presets = &session->presets;
+    return !presets->loader && !presets->coming &&
+           !session->stream.next[STREAM_PRESET].is_asked;
+}
+
+enum status live_preset_change(struct live_session *session, struct preset *preset, double at)
+{
+    struct stream_request *current = &session->stream.current[STREAM_PRESET];
+    const struct preset_source source = {.place = PRESET_OF_OPTIONS};
+    enum status status = preset_loader_start(session, &source, preset, at);
     if (status == STATUS_OK)
-        status = preset_loader_start(session, &source, &options, stream->gain_db);
-    present_stages_free(&stages);
+        *current = (struct stream_request){.is_asked = true, .is_edit = true, .source = source};
     return status;
 }
 
@@ -449,9 +489,9 @@ static void start_loader(struct live_session *session)
     char reason[PRESET_REASON] = "";
     struct stream_request *current = stream_session_begin_request(&session->stream, STREAM_PRESET);
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
-    enum status status = current->is_present ? start_present(session)
-                                             : preset_loader_start(session, &current->source,
-                                                                   &session->options->play, 0);
+    enum status status = current->is_present
+                             ? start_present(session)
+                             : preset_loader_start(session, &current->source, NULL, 0);
     log_keep_again(&before);
     if (status != STATUS_OK)
         end_request(session, current, reason);
@@ -497,6 +537,8 @@ static void tell(struct live_session *session)
     preset_source_describe(&presets->preset->source, label);
     if (current->is_present)
         snprintf(label, sizeof label, "the masks are loaded, with room for the longer one");
+    if (current->is_edit)
+        snprintf(label, sizeof label, "the chain has changed");
     view_message(session->stream.view, "%s", label);
 }
 
@@ -592,7 +634,9 @@ void live_preset_start_again(struct live_session *session)
     live_preset_finish(session);
     live_preset_close(session); /* first: the loader may still offer a slot */
     live_change_withdraw(live_change_of(session->stream.live));
-    if (next->is_asked)
+    if (current->is_edit)
+        end_request(session, current, "the device changed");
+    else if (next->is_asked)
         supersede(session, current);
     else
         *next = *current;

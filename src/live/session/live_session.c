@@ -2,6 +2,8 @@
 
 #include "base/plural.h"
 #include "base/stop.h"
+#include "live/session/live_pages.h"
+#include "live/web/spectrum.h"
 #include "signal/audio.h"
 
 #include <math.h>
@@ -60,6 +62,8 @@ struct live_settings live_session_settings(const struct live_session *session)
     struct live_settings settings = stream_session_settings(stream);
     settings.guard = settings.guard && session->options->guard;
     settings.history = live_change_history(stream->chain.filter->inputs, stream->info.rate);
+    if (session->options->web.wanted)
+        settings.heard = spectrum_history(stream->chain.filter->outputs, stream->info.rate);
     return settings;
 }
 
@@ -90,6 +94,7 @@ static enum status begin(struct live_session *session)
     TRY(live_log_keep(stream->log)); /* last, since this replaces the old files */
     for (size_t i = 0; i < LIVE_RECORDINGS; i++)
         TRY(recorder_keep(session->recordings[i].recorder));
+    live_pages_begin(session);
     session->begun = true;
     device_run(stream->device, live_step, stream->live);
     return STATUS_OK;
@@ -104,7 +109,7 @@ struct live_chain_request live_session_chain_request(const struct live_session *
         request = preset_chain_request(session->presets.preset, &request);
     request.proof = &options->proof;
     request.equalises = true;
-    request.capacity = options->watch || options->osc ? LIVE_CAPACITY : 0;
+    request.capacity = options->watch || options->osc || options->web.wanted ? LIVE_CAPACITY : 0;
     return request;
 }
 
@@ -126,6 +131,7 @@ static enum status session_open(struct live_session *session, const struct live_
     TRY(osc_open(options->osc ? (int)options->osc_port : OSC_NO_PORT, &session->stream.osc));
     if (options->watch)
         TRY(live_control_watch(session));
+    TRY(live_pages_open(session));
     TRY(make_live(session)); /* last, since this creates files */
     return begin(session);
 }
@@ -161,7 +167,9 @@ void live_session_end_recordings(struct live_session *session)
 
 static enum status session_close(struct live_session *session)
 {
+    live_pages_close(session);
     bool stopped = stream_session_stop(&session->stream);
+    live_edit_close(session);
     if (stopped)
         live_preset_close(session);
     live_control_end_loads(session);
@@ -330,6 +338,7 @@ static void show(struct stream_session *stream)
     view_show(stream->view, &status);
     if (stream->osc)
         osc_send_meters(stream->osc, &status);
+    live_pages_show((struct live_session *)stream, &status);
 }
 
 static const struct stream_command commands = {

@@ -6,6 +6,7 @@
 
 #include "base/file_watch.h"
 #include "live/recorder.h"
+#include "live/session/live_edit.h"
 #include "live/session/live_options.h"
 #include "live/session/stream_session.h"
 
@@ -60,6 +61,15 @@ struct live_session {
 
     struct choice_loader *loader; /* thread that reads a mask; NULL: none */
     struct live_presets presets;
+    struct {
+        char device[128]; /* as in device_info.output */
+        char preset[PRESET_NAME_MOST];
+    } rules[LIVE_FOR_DEVICE_MOST]; /* presets of devices, by commands */
+    size_t rule_count;
+    struct live_edit edit;
+    json_t *offers;                  /* masks and plugins that pages may add; NULL: no pages */
+    struct offered_plugins *plugins; /* plugins that are being listed, or NULL */
+    struct live_pages *pages;
     bool begun;                /* the sound has started */
     char away[300];            /* why the device cannot be opened, as displayed last */
     uint64_t interruptions;    /* number of times that the device was lost */
@@ -104,6 +114,9 @@ MUST_CHECK enum status live_for_device_begin(struct live_session *session);
  * chain that cannot be used, or has another number of outputs. */
 MUST_CHECK enum status live_for_device_check(const struct live_session *session);
 
+/* From now on, the present output device has a saved preset. Errors: no such preset; too many. */
+MUST_CHECK enum status live_for_device_add(struct live_session *session, const char *preset);
+
 /* If the output device has changed, changes to what the rule for the new device says. */
 void live_for_device_update(struct live_session *session);
 
@@ -111,7 +124,12 @@ void live_for_device_update(struct live_session *session);
 
 void live_control_key(struct stream_session *stream, int key);
 
-/* Executes commands received by OSC, and advances requests. */
+/* Executes a command of OSC or a page, and keeps the state before it for undo. Errors: those of the
+ * command; the state stays. */
+MUST_CHECK enum status live_control_obey(struct live_session *session,
+                                         const struct live_command *command);
+
+/* Executes commands received by OSC and from pages, and advances requests. */
 void live_control_advance(struct stream_session *stream, bool keys_ended);
 
 /* Watches the files of the masks for changes. */
@@ -167,6 +185,18 @@ const struct preset_source *live_preset_last_asked(const struct live_session *se
 
 /* Saves what is heard as a preset. Errors: it exists (without `force`), the folder. */
 MUST_CHECK enum status live_preset_save(struct live_session *session, const char *name, bool force);
+
+/* Makes a preset of what is heard, for the caller to destroy. Errors: memory. */
+MUST_CHECK enum status live_preset_present(const struct live_session *session,
+                                           struct preset **preset);
+
+/* Whether no change of presets is under way or waits. */
+bool live_preset_is_idle(const struct live_session *session);
+
+/* While it is idle: changes to `preset`, which it owns then, at the monotonic time `at` or later.
+ * Errors: memory, threads; the chain's are displayed later. */
+MUST_CHECK enum status live_preset_change(struct live_session *session, struct preset *preset,
+                                          double at);
 
 /* Advances the changes of presets. Call it often. */
 void live_preset_advance(struct live_session *session);

@@ -6,6 +6,7 @@
 #include "base/printable.h"
 #include "base/suggest.h"
 #include "base/text_stream.h"
+#include "base/user_folder.h"
 #include "chain/chain_save.h"
 #include "live/session/stream_session.h"
 
@@ -21,34 +22,12 @@ enum { PRESETS_MOST = 10000 };
 
 /* ---- paths ---- */
 
-/* A file's path: in the folder of an XDG variable, else in the folder `home` of the home folder. */
-static enum status path_below(const char *variable, const char *home, const char *file,
-                              char path[static PATH_MAX])
-{
-    const char *folder = getenv(variable), *own = getenv("HOME");
-    int length = -1;
-    if (folder && folder[0] == '/')
-        length = snprintf(path, PATH_MAX, "%s/%s", folder, file);
-    else if (own && own[0] == '/')
-        length = snprintf(path, PATH_MAX, "%s/%s/%s", own, home, file);
-    if (length < 0)
-        return fail(CAUSE_MISSING, "there is no place for presets: set HOME or %s", variable);
-    return length < PATH_MAX
-               ? STATUS_OK
-               : fail(CAUSE_UNSUPPORTED, "the path of %s is too long: see %s", file, variable);
-}
-
 enum status preset_path(const char *name, char path[static PATH_MAX])
 {
     char file[PRESET_NAME_MOST + 32];
     TRY(preset_check_name(name));
     snprintf(file, sizeof file, "halo/presets/%.*s", PRESET_NAME_MOST, name);
-    return path_below("XDG_CONFIG_HOME", ".config", file, path);
-}
-
-static enum status path_of_last(char path[static PATH_MAX])
-{
-    return path_below("XDG_STATE_HOME", ".local/state", "halo/preset", path);
+    return user_folder_config(file, path);
 }
 
 enum status preset_check_name(const char *name)
@@ -68,20 +47,6 @@ enum status preset_check_name(const char *name)
     else if (name[0] == ' ' || name[length - 1] == ' ')
         flaw = "it begins or ends with a blank";
     return flaw ? fail(CAUSE_USAGE, "a preset cannot be called '%s': %s", name, flaw) : STATUS_OK;
-}
-
-/* Creates all folders of a path. */
-static enum status make_folders(const char *path)
-{
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-            return fail_errno(errno, "cannot make the folder %s", folder);
-        *slash = '/';
-    }
-    return STATUS_OK;
 }
 
 /* ---- one preset ---- */
@@ -198,33 +163,44 @@ enum status preset_load(const struct preset_source *source, const struct chain_o
 }
 
 /* Copies the stages and the specs of the masks. */
-static enum status copy_options(const struct play_options *options, struct preset *preset)
+static enum status copy(const struct stage_list *from, const struct chain_live *live,
+                        struct preset *preset)
 {
-    const struct stage_list *from = &options->chain.stages;
-    struct chain_live *live = &preset->live;
+    struct chain_live *own = &preset->live;
     preset->options.stages.tempo = from->tempo;
     preset->options.stages.tempos_differ = from->tempos_differ;
     for (size_t i = 0; i < from->count; i++)
         TRY(stage_list_add(&preset->options.stages, from->stages[i].ops, from->stages[i].text,
                            from->stages[i].origin));
-    live->stage = options->choosing;
-    live->others = calloc(options->other_count + 1, sizeof *live->others);
-    for (size_t i = 0; live->others && i < options->other_count; i++) {
-        live->others[i] = strdup(options->others[i]);
-        if (!live->others[i])
+    *own = *live;
+    own->other_count = 0;
+    own->others = calloc(live->other_count + 1, sizeof *own->others);
+    for (size_t i = 0; own->others && i < live->other_count; i++) {
+        own->others[i] = strdup(live->others[i]);
+        if (!own->others[i])
             return fail_memory("a preset");
-        live->other_count++;
+        own->other_count++;
     }
-    return live->others ? STATUS_OK : fail_memory("a preset");
+    return own->others ? STATUS_OK : fail_memory("a preset");
+}
+
+enum status preset_of_stages(const struct stage_list *stages, const struct chain_live *live,
+                             int mask, const struct chain_options *like, struct preset **result)
+{
+    const struct preset_source source = {.place = PRESET_OF_OPTIONS, .mask = mask};
+    struct preset *preset = NULL;
+    TRY(create(&source, like, &preset));
+    return conclude_preset(preset, copy(stages, live, preset), result);
 }
 
 enum status preset_of_options(const struct play_options *options, int mask,
                               const struct chain_options *like, struct preset **result)
 {
-    const struct preset_source source = {.place = PRESET_OF_OPTIONS, .mask = mask};
-    struct preset *preset = NULL;
-    TRY(create(&source, like, &preset));
-    return conclude_preset(preset, copy_options(options, preset), result);
+    const struct chain_live live = {.stage = options->choosing,
+                                    .other_count = options->other_count,
+                                    .others = (const char **)options->others,
+                                    .mask = 1};
+    return preset_of_stages(&options->chain.stages, &live, mask, like, result);
 }
 
 void preset_destroy(struct preset *preset)
@@ -282,7 +258,7 @@ enum status preset_save(const char *name, bool force, const struct stage_list *l
     char path[PATH_MAX];
     const struct printed_preset preset = {.list = list, .live = live};
     TRY(preset_path(name, path));
-    TRY(make_folders(path));
+    TRY(user_folder_make(path));
     return write_file(path, force, print_preset, &preset);
 }
 
@@ -320,7 +296,7 @@ enum status preset_names_init(struct preset_names *names)
 {
     char path[PATH_MAX];
     *names = (struct preset_names){0};
-    TRY(path_below("XDG_CONFIG_HOME", ".config", "halo/presets", path));
+    TRY(user_folder_config("halo/presets", path));
     DIR *folder = opendir(path);
     if (!folder && errno == ENOENT)
         return STATUS_OK;
@@ -363,15 +339,15 @@ enum status preset_refuse(const char *name)
 enum status preset_remember(const char *name)
 {
     char path[PATH_MAX];
-    TRY(path_of_last(path));
-    TRY(make_folders(path));
+    TRY(user_folder_state("halo/preset", path));
+    TRY(user_folder_make(path));
     return write_file(path, true, print_name, name);
 }
 
 enum status preset_last(char name[static PRESET_NAME_MOST])
 {
     char path[PATH_MAX];
-    TRY(path_of_last(path));
+    TRY(user_folder_state("halo/preset", path));
     FILE *file = fopen(path, "re");
     bool is_read = file && fgets(name, PRESET_NAME_MOST, file);
     if (file)

@@ -53,6 +53,10 @@ MUST_CHECK enum status preset_load(const struct preset_source *source,
 /* Makes a preset of `options`, with settings like those of `like`. Errors: no such mask, memory. */
 MUST_CHECK enum status preset_of_options(const struct play_options *options, int mask,
                                          const struct chain_options *like, struct preset **preset);
+/* Makes a preset of copies of stages and `live`. `mask`: as in preset_source. */
+MUST_CHECK enum status preset_of_stages(const struct stage_list *stages,
+                                        const struct chain_live *live, int mask,
+                                        const struct chain_options *like, struct preset **preset);
 void preset_destroy(struct preset *preset);
 
 /* Saves a chain with loaded stages. Errors: the preset exists (no `force`), folder, permissions. */

@@ -22,6 +22,7 @@ enum {
     STALE = 16,                /* p99 is found again when one in this many recent blocks is new */
     CALL_SLACK = 50 * 1000000, /* ns by which any system may call late */
     OSC_TICK = 25,             /* ms between the meters that are sent by OSC */
+    WEB_TICK = 50,             /* ms between the meters that pages are sent */
     SWITCH_TICK = 10,          /* ms while masks are switched, since another change may wait */
     AWAY_TICK = 200,           /* ms between attempts to open a lost device again */
 };
@@ -335,6 +336,7 @@ void stream_session_free(struct stream_session *session)
 static void handle_event(struct stream_session *session, const struct live_event *event)
 {
     bool is_control = event->what == LIVE_STAGE_CONTROL;
+    session->changed = true;
     live_log_event(session->log, event,
                    is_control ? live_controls_symbol(&session->controls, event) : NULL);
     if (event->what != LIVE_FEEDBACK && event->what != LIVE_TRY)
@@ -410,6 +412,7 @@ void stream_session_switch(struct stream_session *session, bool is_over)
         struct live_chain_done done = live_chain_advance(&session->chain, i, is_over);
         while (done.event != LIVE_CHAIN_NOTHING) {
             log_done(session, i, &done);
+            session->changed = true;
             if (is_over)
                 break;
             done = live_chain_advance(&session->chain, i, false);
@@ -657,6 +660,7 @@ void stream_session_end_request(struct stream_session *session, struct stream_re
     else if (*reason)
         view_warning(session->view, "%s", reason);
     free(request->text);
+    session->changed = true;
     *request = (struct stream_request){0};
 }
 
@@ -685,7 +689,10 @@ static int tick_of(const struct stream_session *session, const struct stream_com
         return AWAY_TICK;
     if (live_chain_is_switching(&session->chain))
         return SWITCH_TICK;
-    return osc_is_subscribed(session->osc) ? OSC_TICK : view_tick(session->view);
+    if (osc_is_subscribed(session->osc))
+        return OSC_TICK;
+    int tick = view_tick(session->view);
+    return live_web_has_pages(session->web) && tick > WEB_TICK ? WEB_TICK : tick;
 }
 
 static void take_commands(struct stream_session *session, const struct stream_command *command)
@@ -694,6 +701,7 @@ static void take_commands(struct stream_session *session, const struct stream_co
         {.fd = view_key_fd(session->view), .events = POLLIN},
         {.fd = session->osc ? osc_fd(session->osc) : -1, .events = POLLIN},
         {.fd = session->osc ? osc_local_fd(session->osc) : -1, .events = POLLIN},
+        {.fd = session->web ? live_web_fd(session->web) : -1, .events = POLLIN},
     };
     int key;
     (void)poll(fds, sizeof fds / sizeof *fds, tick_of(session, command));
@@ -704,13 +712,25 @@ static void take_commands(struct stream_session *session, const struct stream_co
     command->after_keys(session, fds[0].fd < 0);
 }
 
+/* Whether to show something. Many messages that wake the control thread do not make it due. */
+static bool is_due(struct stream_session *session)
+{
+    static const double LEAST = 0.02; /* seconds between two times for OSC and pages */
+    double now = monotonic_seconds();
+    bool is_heard = osc_is_subscribed(session->osc) || live_web_has_pages(session->web);
+    if (!view_is_due(session->view) && !(is_heard && now >= session->shown_at + LEAST))
+        return false;
+    session->shown_at = now;
+    return true;
+}
+
 static enum status run_rounds(struct stream_session *session, const struct stream_command *command)
 {
     while (!is_over(session, command)) {
         TRY(command->check_device(session));
         take_commands(session, command);
         command->update(session);
-        if (!osc_is_subscribed(session->osc) && !view_is_due(session->view))
+        if (!is_due(session))
             continue;
         read_meters(session);
         command->show(session);

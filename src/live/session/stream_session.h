@@ -13,6 +13,7 @@
 #include "live/session/live_controls.h"
 #include "live/session/live_log.h"
 #include "live/session/preset.h"
+#include "live/web/live_web.h"
 #include "view/view.h"
 
 #include <jansson.h>
@@ -49,6 +50,7 @@ struct stream_request {
     bool is_for_device; /* STREAM_PRESET: a --for-device rule made the request, not a user */
     /* STREAM_PRESET: prepare the present chain again, with masks as they are in their files now */
     bool is_present;
+    bool is_edit; /* STREAM_PRESET: a command changed the chain; the preset has no name */
     const char *path;         /* path of the OSC message that made the request; NULL: none */
     struct osc_sender sender; /* sender of that message */
 };
@@ -78,6 +80,10 @@ struct stream_session {
     struct stream_request
         next[STREAM_REQUESTS]; /* by kind: the request that waits, if its `is_asked` is set */
     struct stream_request current[STREAM_REQUESTS]; /* by kind, in execution if `is_asked` is set */
+
+    struct live_web *web; /* owned by the command; or NULL */
+    bool changed;         /* the chain, its masks or its controls may have changed */
+    double shown_at;      /* monotonic seconds: when OSC and pages were shown something last */
 
     struct view *view; /* NULL: messages are printed as notes */
     char keys[200];    /* help line for the keys */
