@@ -4,7 +4,6 @@ screen, by chromedriver, with a PulseAudio of its own whose sink nobody hears.
 
     listen_page.py HALO [FOLDER FOR PICTURES]
 """
-import base64
 import contextlib
 import functools
 import http.server
@@ -16,29 +15,17 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
-import urllib.error
-import urllib.request
 import wave
 
 import numpy
 
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
+from browser import Browser, until
+
 RATE, FRAMES = 48000, 96000
 FADE, PAUSE = 480, 960 # A switch fades and pauses for so many frames.
-PATIENCE = 120 # A busy machine may take so many seconds for anything.
 HALO = sys.argv[1]
 PICTURES = sys.argv[2] if len(sys.argv) > 2 else None
-
-
-def until(what, ready):
-    """Waits for ready() to be true, and returns that."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        result = ready()
-        if result:
-            return result
-        time.sleep(0.05)
-    raise AssertionError(f"{what} did not come within {PATIENCE} s")
 
 
 # ---- a test's folder ----
@@ -91,79 +78,12 @@ def make_test(folder, kind, trials=3):
 
 # ---- a browser ----
 
-class Browser:
-    def __init__(self, work, environment):
-        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE,
-                                       env=environment, text=True)
-        for line in self.driver.stdout:
-            if "successfully on port" in line:
-                self.at = f"http://127.0.0.1:{line.split()[-1].rstrip('.')}"
-                break
-        threading.Thread(target=self.driver.stdout.read, daemon=True).start()
-        arguments = ["--headless=new", f"--user-data-dir={work}/profile", "--disable-dev-shm-usage",
-                     "--disable-gpu", "--lang=en"] + ["--no-sandbox"] * (os.geteuid() == 0)
-        self.at += "/session/" + self.ask("POST", "/session", capabilities={"alwaysMatch": {
-            "goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"performance": "ALL"},
-            "unhandledPromptBehavior": "ignore"}})["sessionId"]
-        self.downloads = work / "downloads"
-        self.devtools("Browser.setDownloadBehavior", behavior="allow",
-                      downloadPath=str(self.downloads))
-
-    def ask(self, method, path, **body):
-        data = json.dumps(body).encode() if method == "POST" else None
-        request = urllib.request.Request(self.at + path, data, method=method,
-                                         headers={"Content-Type": "application/json"})
-        try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
-                return json.load(reply)["value"]
-        except urllib.error.HTTPError as error:
-            raise AssertionError(error.read().decode()[:500]) from None
-
-    def devtools(self, command, **parameters):
-        return self.ask("POST", "/goog/cdp/execute", cmd=command, params=parameters)
-
-    def open(self, address, width):
-        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=800,
-                      deviceScaleFactor=1, mobile=width < 500)
-        self.ask("POST", "/url", url=address)
-
-    def run(self, script, *arguments):
-        return self.ask("POST", "/execute/sync", script=script, args=arguments)
-
-    def find(self, path):
-        return self.ask("POST", "/elements", using="xpath", value=path)
-
-    def click(self, path):
-        """Clicks as a hand does: the element must be seen, enabled, and not be covered."""
-        found = until(path, lambda: self.find(path))[0]
-        self.ask("POST", f"/element/{next(iter(found.values()))}/click")
-
-    def type(self, path, text):
-        found = until(path, lambda: self.find(path))[0]
-        self.ask("POST", f"/element/{next(iter(found.values()))}/value", text=text)
-
-    def keys(self, text):
-        self.ask("POST", "/actions", actions=[{"type": "key", "id": "keys", "actions": [
-            {"type": step, "value": key} for key in text for step in ("keyDown", "keyUp")]}])
-
-    def shows(self, path):
-        return bool(self.find(path))
-
-    def wait(self, path):
-        until(path, lambda: self.shows(path))
-
+class ListeningBrowser(Browser):
     def stored(self):
         """What the page has in store for a reload."""
         return json.loads(self.run(
             "return localStorage[Object.keys(localStorage).find(key => key.startsWith('halo '))]"
             " ?? 'null'"))
-
-    def picture(self, name):
-        if PICTURES:
-            size = self.devtools("Page.getLayoutMetrics")["cssContentSize"]
-            shot = self.devtools("Page.captureScreenshot", captureBeyondViewport=True, clip={
-                "x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1})
-            (pathlib.Path(PICTURES) / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
 
     def answers(self):
         """The one file that the page offers."""
@@ -172,25 +92,6 @@ class Browser:
         value = json.loads(path.read_text())
         path.unlink()
         return value
-
-    def requests(self):
-        """Addresses of all requests since the last call."""
-        log = [json.loads(entry["message"])["message"]
-               for entry in self.ask("POST", "/se/log", type="performance")]
-        asked = [entry["params"]["request"]["url"] for entry in log
-                 if entry["method"] == "Network.requestWillBeSent"]
-        own = ("chrome:", "about:", "data:") # the browser's empty page
-        return [address for address in asked if not address.startswith(own)]
-
-    def close(self):
-        with contextlib.suppress(Exception):
-            self.ask("DELETE", "")
-        self.driver.terminate()
-        self.driver.wait()
-
-
-def button(label):
-    return f"//button[text()='{label}']"
 
 
 # ---- sound ----
@@ -567,7 +468,7 @@ def main():
         stack.callback(shutil.rmtree, work, ignore_errors=True)
         loudspeaker = Loudspeaker(work)
         stack.callback(loudspeaker.close)
-        browser = Browser(work, loudspeaker.environment)
+        browser = ListeningBrowser(work, loudspeaker.environment, PICTURES)
         stack.callback(browser.close)
         abx, samples = make_test(work / "abx", "abx")
         mushra, _ = make_test(work / "mushra", "mushra")

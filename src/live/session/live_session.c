@@ -253,13 +253,13 @@ static enum status report_json(const struct live_session *session, const struct 
     const struct stream_session *stream = &session->stream;
     const struct live_load *load = &stream->load;
     json_t *own = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:b, s:I, s:I, s:o*, s:o*}",
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:b, s:I, s:I, s:o*, s:o*}",
         "latency", (json_int_t)live_status_latency(status), "priority",
         (json_int_t)stream->info.priority, "interruptions", (json_int_t)session->interruptions,
         "widened", (json_int_t)session->widened, "blocks", (json_int_t)load->count, "from_cpu",
         (json_int_t)blocks_from_cpu(session), "late", (json_int_t)status->late, "lost",
         (json_int_t)status->lost, "load_mean", load->count ? load->sum / (double)load->count : 0,
-        "load_p99", load->p99, "load_worst", load->worst, "limiter_most_db",
+        "load_p99", load->p99, "load_p999", live_load_p999(load), "load_worst", load->worst, "limiter_most_db",
         -stream->reduction_most, "feedback_guard", live_session_settings(session).guard, "howls",
         (json_int_t)stream->feedback_count, "clips_in", (json_int_t)stream->clips_in, "proof",
         proof_json(&session->proof), "bridge", bridge_json(status));

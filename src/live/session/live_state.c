@@ -17,8 +17,11 @@ static json_t *text_or_null(const char *text)
     return text ? json_text(text) : json_null();
 }
 
+/* Null if other values than the points are valid, too. */
 static json_t *points_json(const struct plugin_port *port)
 {
+    if (!port->is_enumeration || port->point_count == 0)
+        return json_null();
     json_t *points = json_array();
     for (size_t i = 0; i < port->point_count; i++)
         json_array_append_new(points, json_pack("{s:f, s:o}", "value",
@@ -34,14 +37,14 @@ static json_t *control_json(const struct stage_control *control)
                                         [STAGE_CONTROL_WET] = "wet",
                                         [STAGE_CONTROL_BYPASS] = "bypass"};
     const struct plugin_port *port = control->port;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:b, s:b, s:b, s:b, s:o, s:s}", "symbol",
-                     json_text(port->symbol), "name", text_or_null(port->name), "unit",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:b, s:b, s:b, s:o, s:s}", "symbol",
+                     json_text(port->symbol), "name", json_text(port->name ? port->name : port->symbol), "unit",
                      text_or_null(port->unit), "least",
                      finite_or_null((double)control->range.minimum), "most",
                      finite_or_null((double)control->range.maximum), "default",
                      (double)control->range.initial, "value", (double)control->value, "toggle",
                      port->is_toggle, "integer", port->is_integer, "logarithmic",
-                     port->is_logarithmic, "enumeration", port->is_enumeration, "points",
+                     port->is_logarithmic, "points",
                      points_json(port), "kind", kinds[control->kind]);
 }
 

@@ -109,6 +109,15 @@ static void live_load_update(struct live_load *load, struct live *live, struct l
     load->p99 = (double)select_value(load->ordered, recent, (recent * 99 + 99) / 100 - 1);
 }
 
+double live_load_p999(const struct live_load *load)
+{
+    size_t recent = load->count < RECENT ? load->count : RECENT;
+    if (recent == 0)
+        return 0;
+    memcpy(load->ordered, load->recent, recent * sizeof *load->ordered);
+    return (double)select_value(load->ordered, recent, (recent * 999 + 999) / 1000 - 1);
+}
+
 /* ---- start ---- */
 
 /* If nothing states the layout of the input, uses the usual one for its number of channels. JACK,

@@ -36,6 +36,9 @@ struct live_load {
     struct ledger ledger;
 };
 
+/* The load that 99.9 % of the recent blocks do not exceed. */
+double live_load_p999(const struct live_load *load);
+
 /* Kinds of requests. A request waits until an earlier one of its kind is done.
  * - STREAM_SWITCH: a switch of halo listen
  * - STREAM_MASK: read a mask
