@@ -107,7 +107,7 @@ START_TEST(keys_do_what_the_screen_shows)
     command_expect(tmux_row(screen, " blocks "), "REC 00:0");
     command_expect(
         screen,
-        "1-9 mask  space dry  [ ] gain  m mute  q leave  p preset  s save  r reload  w write");
+        "1-9 mask  space dry  [ ] gain  m mute  q leave  p preset  s save  u undo  r reload  w write");
     tmux_type("2");
     tmux_wait("▶ 2  b.txt");
     command_expect(tmux_row(tmux_wait("-18.1"), "-18.1"), " out   1");

@@ -59,8 +59,8 @@ struct live_command {
     const char *path; /* path of its message; a constant string */
     struct osc_sender sender;
     bool is_remote; /* a web page sent it, which may open only what was offered to it */
-    size_t choice; /* number of a mask, from 1; 0: dry. The caller checks that it exists. */
-    size_t stage;  /* number of a stage, from 1. The caller checks that it exists. */
+    size_t choice;  /* number of a mask, from 1; 0: dry. The caller checks that it exists. */
+    size_t stage;   /* number of a stage, from 1. The caller checks that it exists. */
     bool on;
     char value_text[COMMAND_VALUE_MOST];
     double value;                 /* dB */

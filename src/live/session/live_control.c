@@ -318,7 +318,7 @@ static void flush_recordings(struct live_session *session)
 /* Keeps the present state for undo, if a key will change the sound. */
 static enum status keep_for_key(struct live_session *session, int key)
 {
-    const struct live_controls *controls = &session->stream.controls;
+    const struct live_status_control control = live_controls_show(&session->stream.controls);
     struct live_command command = {.action = COMMAND_MUTE, .path = "key"};
     bool kept;
     if (session->stream.blind)
@@ -329,11 +329,10 @@ static enum status keep_for_key(struct live_session *session, int key)
         command.action = COMMAND_PRESET_NEXT;
     else if (key > 0 && key < 0x80 && strchr("[]<>", key))
         command.action = COMMAND_GAIN;
-    else if (key > 0 && key < 0x80 && strchr("+-=b", key) && controls->count > 0) {
-        const struct stage_control *control = &controls->controls[controls->chosen];
+    else if (key > 0 && key < 0x80 && strchr("+-=b", key) && control.symbol) {
         command.action = COMMAND_CONTROL;
-        command.stage = control->stage + 1;
-        snprintf(command.text, sizeof command.text, "%s", control->port->symbol);
+        command.stage = control.stage;
+        snprintf(command.text, sizeof command.text, "%s", control.symbol);
     }
     return live_edit_keep(session, &command, &kept);
 }

@@ -18,10 +18,10 @@
 static bool changes_sound(enum command_action action)
 {
     return action == COMMAND_CHOOSE || action == COMMAND_CHOOSE_NAMED || action == COMMAND_GAIN ||
-           action == COMMAND_LOAD || action == COMMAND_CONTROL || action == COMMAND_EQ || action == COMMAND_PRESET ||
-           action == COMMAND_PRESET_NEXT || action == COMMAND_PRESET_PREVIOUS ||
-           action == COMMAND_STAGE_ADD || action == COMMAND_STAGE_REMOVE ||
-           action == COMMAND_STAGE_MOVE;
+           action == COMMAND_LOAD || action == COMMAND_CONTROL || action == COMMAND_EQ ||
+           action == COMMAND_PRESET || action == COMMAND_PRESET_NEXT ||
+           action == COMMAND_PRESET_PREVIOUS || action == COMMAND_STAGE_ADD ||
+           action == COMMAND_STAGE_REMOVE || action == COMMAND_STAGE_MOVE;
 }
 
 /* Whether a command goes on with what the last one began, such as dragging a slider. */
@@ -134,8 +134,8 @@ static enum status undo(struct live_session *session)
 
 static enum status refuse_stage(const struct stage_list *list, size_t stage)
 {
-    return fail(CAUSE_USAGE, "there is no stage %zu: there %s %zu", stage,
-                plural_are(list->count), list->count);
+    return fail(CAUSE_USAGE, "there is no stage %zu: there %s %zu", stage, plural_are(list->count),
+                list->count);
 }
 
 static enum status add_stage(struct preset *state, const struct live_command *command)
@@ -194,8 +194,7 @@ static enum status move_stage(struct preset *state, size_t stage, size_t to)
     struct stage moved = list->stages[from];
     memmove(&list->stages[from], &list->stages[from + 1],
             (list->count - stage) * sizeof *list->stages);
-    memmove(&list->stages[at + 1], &list->stages[at],
-            (list->count - to) * sizeof *list->stages);
+    memmove(&list->stages[at + 1], &list->stages[at], (list->count - to) * sizeof *list->stages);
     list->stages[at] = moved;
     state->live.stage = index_after(state->live.stage, from, at);
     return STATUS_OK;
@@ -206,11 +205,10 @@ static enum status change_stages(struct live_session *session, const struct live
 {
     struct preset *state, *settled;
     TRY(live_preset_present(session, &state));
-    enum status status =
-        command->action == COMMAND_STAGE_ADD      ? add_stage(state, command)
-        : command->action == COMMAND_STAGE_REMOVE ? remove_stage(state, command->stage)
-                                                  : move_stage(state, command->stage,
-                                                               command->choice);
+    enum status status = command->action == COMMAND_STAGE_ADD ? add_stage(state, command)
+                         : command->action == COMMAND_STAGE_REMOVE
+                             ? remove_stage(state, command->stage)
+                             : move_stage(state, command->stage, command->choice);
     if (status == STATUS_OK) /* the copy finds the stage whose masks can be chosen */
         status = copy_state(state, &settled);
     preset_destroy(state);
@@ -422,9 +420,10 @@ static enum status keep(struct live_session *session, size_t number)
     size_t index = version_of(edit, number);
     struct preset *version = edit->versions[index];
     edit->versions[index] = NULL;
-    view_message(session->stream.view,
-                 "version %zu is the state before the change, version %zu the one after it; kept %zu",
-                 (size_t)edit->is_swapped + 1, 2 - (size_t)edit->is_swapped, number);
+    view_message(
+        session->stream.view,
+        "version %zu is the state before the change, version %zu the one after it; kept %zu",
+        (size_t)edit->is_swapped + 1, 2 - (size_t)edit->is_swapped, number);
     forget_versions(session);
     if (index == 0)
         preset_destroy(pop(edit));

@@ -16,8 +16,8 @@
 
 static bool is_mask(const char *name)
 {
-    static const char *const endings[] = {".wav", ".flac", ".w64", ".rf64", ".caf", ".aif", ".aiff",
-                                          ".ogg", ".txt",  ".sofa", ".frd", ".cal"};
+    static const char *const endings[] = {".wav",  ".flac", ".w64", ".rf64", ".caf", ".aif",
+                                          ".aiff", ".ogg",  ".txt", ".sofa", ".frd", ".cal"};
     const char *ending = strrchr(name, '.');
     bool found = false;
     for (size_t i = 0; ending && ending != name && i < sizeof endings / sizeof *endings; i++)
@@ -204,13 +204,13 @@ enum status live_offers_allow(const struct live_session *session,
 {
     const json_t *masks = json_object_get(session->offers, "masks");
     bool adds = command->action == COMMAND_STAGE_ADD;
-    bool is_of_mask = command->action == COMMAND_LOAD ||
-                      (adds && strcmp(command->value_text, "mask") == 0);
+    bool is_of_mask =
+        command->action == COMMAND_LOAD || (adds && strcmp(command->value_text, "mask") == 0);
     if (!command->is_remote || (!adds && command->action != COMMAND_LOAD))
         return STATUS_OK;
-    bool allowed =
-        is_of_mask ? is_listed(masks, command->text) || is_equaliser(command->text)
-                   : is_offered_plugin(json_object_get(session->offers, "plugins"), command);
+    bool allowed = is_of_mask
+                       ? is_listed(masks, command->text) || is_equaliser(command->text)
+                       : is_offered_plugin(json_object_get(session->offers, "plugins"), command);
     return allowed ? STATUS_OK
                    : fail(CAUSE_USAGE, "a page can add only what it was offered, not %s",
                           command->text);

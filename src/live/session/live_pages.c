@@ -73,11 +73,11 @@ static void show_spectrum(struct live_pages *pages, const struct stream_session 
         return;
     pages->spectrum_at = now;
     fit_spectra(pages, histories, stream->info.rate);
-    live_web_publish(pages->web, LIVE_WEB_SPECTRUM,
-                     json_pack("{s:s, s:o, s:o}", "event", "spectrum", "in",
-                               bands_json(pages->spectra[0], histories[0]), "out",
-                               stream->blind ? json_null()
-                                             : bands_json(pages->spectra[1], histories[1])));
+    live_web_publish(
+        pages->web, LIVE_WEB_SPECTRUM,
+        json_pack("{s:s, s:o, s:o}", "event", "spectrum", "in",
+                  bands_json(pages->spectra[0], histories[0]), "out",
+                  stream->blind ? json_null() : bands_json(pages->spectra[1], histories[1])));
 }
 
 /* ---- the chain ---- */
@@ -107,9 +107,8 @@ static void show_outages(struct live_pages *pages, const struct ledger *ledger)
     if (pages->outages == ledger->late + ledger->lost)
         return;
     pages->outages = ledger->late + ledger->lost;
-    live_web_publish(
-        pages->web, LIVE_WEB_OUTAGES,
-        json_pack("{s:s, s:o}", "event", "outages", "list", ledger_json(ledger)));
+    live_web_publish(pages->web, LIVE_WEB_OUTAGES,
+                     json_pack("{s:s, s:o}", "event", "outages", "list", ledger_json(ledger)));
 }
 
 void live_pages_show(struct live_session *session, const struct live_status *status)
@@ -192,8 +191,9 @@ void live_pages_advance(struct live_session *session)
 
 static void pass_on(void *context, bool is_warning, const char *text)
 {
-    live_web_send(context, NULL, json_pack("{s:s, s:o, s:b}", "event", "message", "text",
-                                           json_text(text), "warning", is_warning));
+    live_web_send(context, NULL,
+                  json_pack("{s:s, s:o, s:b}", "event", "message", "text", json_text(text),
+                            "warning", is_warning));
 }
 
 enum status live_pages_open(struct live_session *session)

@@ -459,8 +459,7 @@ static enum status start_present(struct live_session *session)
 bool live_preset_is_idle(const struct live_session *session)
 {
     const struct live_presets *presets = &session->presets;
-    return !presets->loader && !presets->coming &&
-           !session->stream.next[STREAM_PRESET].is_asked;
+    return !presets->loader && !presets->coming && !session->stream.next[STREAM_PRESET].is_asked;
 }
 
 enum status live_preset_change(struct live_session *session, struct preset *preset, double at)

@@ -259,10 +259,11 @@ static enum status report_json(const struct live_session *session, const struct 
         "widened", (json_int_t)session->widened, "blocks", (json_int_t)load->count, "from_cpu",
         (json_int_t)blocks_from_cpu(session), "late", (json_int_t)status->late, "lost",
         (json_int_t)status->lost, "load_mean", load->count ? load->sum / (double)load->count : 0,
-        "load_p99", load->p99, "load_p999", live_load_p999(load), "load_worst", load->worst, "limiter_most_db",
-        -stream->reduction_most, "feedback_guard", live_session_settings(session).guard, "howls",
-        (json_int_t)stream->feedback_count, "clips_in", (json_int_t)stream->clips_in, "proof",
-        proof_json(&session->proof), "bridge", bridge_json(status));
+        "load_p99", load->p99, "load_p999", live_load_p999(load), "load_worst", load->worst,
+        "limiter_most_db", -stream->reduction_most, "feedback_guard",
+        live_session_settings(session).guard, "howls", (json_int_t)stream->feedback_count,
+        "clips_in", (json_int_t)stream->clips_in, "proof", proof_json(&session->proof), "bridge",
+        bridge_json(status));
     return stream_session_report_json(stream, status, own);
 }
 

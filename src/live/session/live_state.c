@@ -24,9 +24,9 @@ static json_t *points_json(const struct plugin_port *port)
         return json_null();
     json_t *points = json_array();
     for (size_t i = 0; i < port->point_count; i++)
-        json_array_append_new(points, json_pack("{s:f, s:o}", "value",
-                                                (double)port->points[i].value, "label",
-                                                json_text(port->points[i].label)));
+        json_array_append_new(points,
+                              json_pack("{s:f, s:o}", "value", (double)port->points[i].value,
+                                        "label", json_text(port->points[i].label)));
     return points;
 }
 
@@ -37,15 +37,14 @@ static json_t *control_json(const struct stage_control *control)
                                         [STAGE_CONTROL_WET] = "wet",
                                         [STAGE_CONTROL_BYPASS] = "bypass"};
     const struct plugin_port *port = control->port;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:b, s:b, s:b, s:o, s:s}", "symbol",
-                     json_text(port->symbol), "name", json_text(port->name ? port->name : port->symbol), "unit",
-                     text_or_null(port->unit), "least",
-                     finite_or_null((double)control->range.minimum), "most",
-                     finite_or_null((double)control->range.maximum), "default",
-                     (double)control->range.initial, "value", (double)control->value, "toggle",
-                     port->is_toggle, "integer", port->is_integer, "logarithmic",
-                     port->is_logarithmic, "points",
-                     points_json(port), "kind", kinds[control->kind]);
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:b, s:b, s:b, s:o, s:s}", "symbol",
+        json_text(port->symbol), "name", json_text(port->name ? port->name : port->symbol), "unit",
+        text_or_null(port->unit), "least", finite_or_null((double)control->range.minimum), "most",
+        finite_or_null((double)control->range.maximum), "default", (double)control->range.initial,
+        "value", (double)control->value, "toggle", port->is_toggle, "integer", port->is_integer,
+        "logarithmic", port->is_logarithmic, "points", points_json(port), "kind",
+        kinds[control->kind]);
 }
 
 static json_t *controls_json(const struct live_controls *controls, size_t stage)
@@ -67,8 +66,8 @@ static json_t *eq_json(const struct live_chain *chain, size_t stage)
     for (size_t i = 0; i < bands->count; i++) {
         const struct eq_band *band = &bands->bands[i];
         json_array_append_new(array, json_pack("{s:s, s:f, s:f, s:f}", "kind",
-                                               eq_band_kind_of(band->kind)->name, "hz",
-                                               band->hertz, "db", band->db, "q", band->q));
+                                               eq_band_kind_of(band->kind)->name, "hz", band->hertz,
+                                               "db", band->db, "q", band->q));
     }
     return json_pack("{s:f, s:o}", "preamp", bands->preamp, "bands", array);
 }
@@ -89,13 +88,12 @@ static json_t *stage_json(const struct stream_session *stream, size_t index)
     const struct stage *stage = &chain->stages.stages[index];
     bool chooses = chain->choice_count > 0 && index == chain->request.stage;
     size_t choice = chooses ? choices_asked(chain->choices) % chain->choice_count : 0;
-    return json_pack("{s:s, s:o, s:o, s:I, s:b, s:b, s:o, s:o}", "option", stage->ops->option, "text",
-                     json_text(live_chain_text(chain, index, choice)), "name",
+    return json_pack("{s:s, s:o, s:o, s:I, s:b, s:b, s:o, s:o}", "option", stage->ops->option,
+                     "text", json_text(live_chain_text(chain, index, choice)), "name",
                      json_text(name_of(stream, index, chooses)), "taps",
                      (json_int_t)stage_describe(stage).taps, "chooses", chooses, "failed",
                      stage->mixed && stage_mix_is_left_out(stage->mixed), "eq",
-                     eq_json(chain, index), "controls",
-                     controls_json(&stream->controls, index));
+                     eq_json(chain, index), "controls", controls_json(&stream->controls, index));
 }
 
 static json_t *stages_json(const struct stream_session *stream)

@@ -53,8 +53,8 @@ struct stream_request {
     bool is_for_device; /* STREAM_PRESET: a --for-device rule made the request, not a user */
     /* STREAM_PRESET: prepare the present chain again, with masks as they are in their files now */
     bool is_present;
-    bool is_edit; /* STREAM_PRESET: a command changed the chain; the preset has no name */
-    const char *path;         /* path of the OSC message that made the request; NULL: none */
+    bool is_edit;     /* STREAM_PRESET: a command changed the chain; the preset has no name */
+    const char *path; /* path of the OSC message that made the request; NULL: none */
     struct osc_sender sender; /* sender of that message */
 };
 

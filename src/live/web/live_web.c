@@ -32,7 +32,7 @@ struct letter {
     char text[];
 };
 
-struct page {
+struct web_page {
     uint64_t visit; /* 0: no page has this number */
     struct letter *letters[LETTERS_MOST];
     size_t first, count;
@@ -53,7 +53,7 @@ struct live_web {
     pthread_mutex_t lock; /* for all below, which the control thread holds for a copy at most */
     struct ring *requests;
     uint64_t visits;
-    struct page pages[WEB_CLIENTS_MOST];
+    struct web_page pages[WEB_CLIENTS_MOST];
     struct letter *topics[LIVE_WEB_TOPICS];
     uint64_t numbers[LIVE_WEB_TOPICS]; /* numbers of these texts, from 1 */
 };
@@ -99,8 +99,9 @@ static bool read_object(const json_t *message, struct live_web_request *request,
     char path[DO_MOST + 8];
     size_t count = json_array_size(with);
     request->id = json_integer_value(json_object_get(message, "id"));
-    snprintf(reason, COMMAND_REASON_MOST, "a message is {\"id\": NUMBER, \"do\": NAME, \"with\": "
-                                          "[ARGUMENT]}");
+    snprintf(reason, COMMAND_REASON_MOST,
+             "a message is {\"id\": NUMBER, \"do\": NAME, \"with\": "
+             "[ARGUMENT]}");
     bool valid = what && strlen(what) < DO_MOST && count <= CURVE_ARGUMENTS &&
                  (!with || json_is_array(with));
     for (size_t i = 0; valid && i < count; i++)
@@ -154,7 +155,7 @@ static struct letter *make_letter(const char *text)
 }
 
 /* Adds a letter. If there are too many, the oldest is lost. */
-static void post(struct page *page, struct letter *letter)
+static void post(struct web_page *page, struct letter *letter)
 {
     if (page->count == LETTERS_MOST) {
         release(page->letters[page->first]);
@@ -164,7 +165,7 @@ static void post(struct page *page, struct letter *letter)
     page->letters[(page->first + page->count++) % LETTERS_MOST] = share(letter);
 }
 
-static struct letter *take_letter(struct page *page)
+static struct letter *take_letter(struct web_page *page)
 {
     struct letter *letter = page->letters[page->first];
     page->first = (page->first + 1) % LETTERS_MOST;
@@ -173,7 +174,7 @@ static struct letter *take_letter(struct page *page)
 }
 
 /* The next letter for a page, or else a topic's text that it has not seen. */
-static struct letter *next_letter(struct live_web *web, struct page *page)
+static struct letter *next_letter(struct live_web *web, struct web_page *page)
 {
     if (page->count > 0)
         return take_letter(page);
@@ -185,12 +186,12 @@ static struct letter *next_letter(struct live_web *web, struct page *page)
     return NULL;
 }
 
-static void empty(struct page *page)
+static void empty(struct web_page *page)
 {
     while (page->count > 0)
         release(take_letter(page));
     release(page->sending);
-    *page = (struct page){0};
+    *page = (struct web_page){0};
 }
 
 /* ---- the server's thread ---- */
@@ -216,7 +217,7 @@ static void left(void *context, unsigned client)
 static const char *next(void *context, unsigned client, size_t *size)
 {
     struct live_web *web = context;
-    struct page *page = &web->pages[client];
+    struct web_page *page = &web->pages[client];
     pthread_mutex_lock(&web->lock);
     release(page->sending);
     page->sending = next_letter(web, page);

@@ -44,7 +44,7 @@ struct live_web_request {
     bool wants_curves;           /* uses `curves`, otherwise `command` */
     struct live_command command; /* with no OSC sender */
     struct {
-        bool of_mask; /* of the choosing stage's mask alone */
+        bool of_mask;                 /* of the choosing stage's mask alone */
         size_t choice, input, output; /* from 1; choice 0: dry */
     } curves;
 };

@@ -19,7 +19,7 @@ static const double FAST_SECONDS = 0.34, ALIASES = 90; /* ALIASES: dB by which t
 static const double WIDER = 0.65;
 static const double LEAST_DB = SPECTRUM_LEAST, MOST_DB = 400;
 
-struct view {
+struct spectrum_view {
     struct fft *fft;
     size_t length;
     double hz; /* of one bin */
@@ -27,7 +27,7 @@ struct view {
 };
 
 struct spectrum {
-    struct view views[VIEWS];
+    struct spectrum_view views[VIEWS];
     uint32_t rate;
     size_t step;       /* frames of the sound for one of the slow sound */
     size_t taps;       /* of `lowpass`; slow frame m ends at frame m * step */
@@ -56,9 +56,9 @@ static size_t fitting(double least)
     return length;
 }
 
-static enum status view_init(struct view *view, size_t length, double rate)
+static enum status view_init(struct spectrum_view *view, size_t length, double rate)
 {
-    *view = (struct view){.length = length, .hz = rate / (double)length};
+    *view = (struct spectrum_view){.length = length, .hz = rate / (double)length};
     view->window = malloc(length * sizeof *view->window);
     if (!view->window)
         return fail_memory("a spectrum");
@@ -199,7 +199,7 @@ static void add_power(const float *restrict bins, double *restrict power, size_t
 }
 
 /* Sums the power of all channels of the view's last frames of a ring, before frame `end`. */
-static void measure_power(struct spectrum *spectrum, const struct view *view,
+static void measure_power(struct spectrum *spectrum, const struct spectrum_view *view,
                           const struct block *ring, uint64_t end)
 {
     memset(spectrum->power, 0, (view->length / 2 + 1) * sizeof *spectrum->power);
@@ -212,7 +212,8 @@ static void measure_power(struct spectrum *spectrum, const struct view *view,
 }
 
 /* The level of a band. Bins at its ends count in part. */
-static float level_of(const struct spectrum *spectrum, const struct view *view, size_t band)
+static float level_of(const struct spectrum *spectrum, const struct spectrum_view *view,
+                      size_t band)
 {
     const double most = (double)(view->length / 2);
     double centre = 1000 * exp2(((double)band - 68) / 12) / view->hz, half = exp2(1.0 / 24);
