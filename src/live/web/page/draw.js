@@ -7,7 +7,7 @@
 const surfaces = {};
 const calm = matchMedia("(prefers-reduced-motion: reduce)"), dark = matchMedia(
     "(prefers-color-scheme: dark)");
-const PACE = 90, CALM = 250; /* ms between two pictures of a level; CALM: the user wants little motion */
+const PACE = 95, CALM = 250; /* ms between two pictures of a level; CALM: the user wants little motion */
 let ink = {}, frameAsked = false, moved = 0, moving = 0;
 
 function readInk() {
@@ -27,7 +27,6 @@ function atFrame() {
         for (const one of Object.values(surfaces)) {
             if (!one.dirty || !one.width) continue;
             one.dirty = false;
-            one.pen.clearRect(0, 0, one.width, one.height);
             one.draw(one);
         }
     });
@@ -56,7 +55,7 @@ function surface(id, draw) {
 /* Takes the size of the page, in pixels of the device. */
 function resize({ target: { id }, contentRect: { width, height } }) {
     const one = surfaces[id], scale = Math.min(devicePixelRatio, 2);
-    Object.assign(one, { width, height });
+    Object.assign(one, { width, height, frame: "" });
     one.canvas.width = Math.round(width * scale);
     one.canvas.height = Math.round(height * scale);
     one.pen.setTransform(scale, 0, 0, scale, 0, 0);
@@ -83,6 +82,7 @@ function write(pen, text, x, y, color, align = "left") {
 
 const DEEP = -60, WARN = -12, BAD = -3, TICKS = [-60, -48, -36, -24, -12, 0]; /* dBFS */
 const FIGURES = 132, MANY_CHANNELS = 16; /* px of a channel's numbers; more channels have none */
+const HEAD = 14; /* px above the bars */
 const clipsBefore = { in: [], out: [] }; /* counts when the user reset them */
 const db = value => value === null ? "-inf" : Math.max(value, -199.9).toFixed(1);
 const shareOf = value => value === null ? 0 : clamp((value - DEEP) / -DEEP, 0, 1);
@@ -109,9 +109,9 @@ function meterGrid({ width }, count) {
         long: cell - [32, 66, 28 + FIGURES][Math.min(figures.length, 2)] };
 }
 
-function drawMeter(pen, reading, clips, name, x, y, { row, long, figures }) {
-    const { peak_db: peak, rms_db: rms, hold_db: hold } = reading, left = x + 20, gap = row / 5;
-    const at = value => long * shareOf(value), mid = y + row / 2 + 4, [a, b] = [WARN, BAD].map(at);
+function drawBar(pen, { peak_db: peak, rms_db: rms, hold_db: hold }, left, y, { row, long }) {
+    const at = value => long * shareOf(value), [a, b] = [WARN, BAD].map(at), gap = row / 5;
+    pen.clearRect(left - 2, y, long + 3, row);
     pen.fillStyle = ink.bar;
     pen.fillRect(left, y + gap, long, row - 2 * gap);
     const fill = (to, alpha) => {
@@ -125,28 +125,48 @@ function drawMeter(pen, reading, clips, name, x, y, { row, long, figures }) {
     };
     fill(at(peak), 0.4);
     fill(at(rms), 1);
-    if (hold !== null && hold > DEEP) {
-        pen.fillStyle = hold < WARN ? ink.good : hold < BAD ? ink.warn : ink.bad;
-        pen.fillRect(left + at(hold) - 2, y + gap / 2, 2, row - gap);
-    }
-    write(pen, name, x + 14, mid, clips ? ink.bad : ink.soft, "right");
-    figures.forEach((figure, i) => write(pen, db(reading[`${figure}_db`]), left + long + 40 + 45 * i,
-        mid, i === 1 ? ink.ink : ink.soft, "right"));
+    if (hold === null || hold <= DEEP) return;
+    pen.fillStyle = hold < WARN ? ink.good : hold < BAD ? ink.warn : ink.bad;
+    pen.fillRect(left + at(hold) - 2, y + gap / 2, 2, row - gap);
 }
 
-function drawMeters(side, one) {
-    const { pen } = one, readings = state.status?.[side], top = 14;
-    if (!readings) return state.status && write(pen, "hidden", 20, 28, ink.soft);
-    const grid = meterGrid(one, readings.length), clips = clipsOf(side);
+/* Draws what is around the bars: the scale, the names of columns, and the channels' numbers. */
+function drawMeterFrame({ pen, width, height }, grid, clips) {
     const { columns, rows, row, cell, long, figures } = grid;
-    for (let column = 0; column < columns; column++) {
-        const left = column * cell + 20;
+    pen.clearRect(0, 0, width, height);
+    for (let left = 20, column = 0; column < columns; column++, left += cell) {
         for (const tick of long < 150 ? [-60, -36, -12] : TICKS)
             write(pen, tick, left + long * shareOf(tick), 10, ink.soft, tick ? "center" : "right");
-        figures.forEach((word, i) => write(pen, word, left + long + 40 + 45 * i, 10, ink.soft, "right"));
+        figures.forEach((word, i) => write(pen, word, left + long + 40 + 45 * i, 10, ink.soft,
+            "right"));
     }
-    readings.forEach((reading, i) => drawMeter(pen, reading, clips[i], i + 1,
-        Math.floor(i / rows) * cell, top + i % rows * row, grid));
+    clips.forEach((count, i) => write(pen, i + 1, Math.floor(i / rows) * cell + 14,
+        HEAD + (i % rows + 0.5) * row + 4, count ? ink.bad : ink.soft, "right"));
+}
+
+/* Only bars are drawn each time. */
+function drawMeters(side, one) {
+    const { pen } = one, readings = state.status?.[side], now = performance.now();
+    if (!readings) {
+        pen.clearRect(0, 0, one.width, one.height);
+        one.frame = "";
+        if (state.status) write(pen, "hidden", 20, 28, ink.soft);
+        return;
+    }
+    const grid = meterGrid(one, readings.length), clips = clipsOf(side);
+    const { rows, row, cell, long, figures } = grid, frame = [ink.bar, one.width, clips].join();
+    const whole = one.frame !== frame, numbers = whole || now > one.numbered + 250;
+    if (whole) drawMeterFrame(one, grid, clips);
+    if (numbers) one.numbered = now;
+    one.frame = frame;
+    readings.forEach((reading, i) => {
+        const left = Math.floor(i / rows) * cell + 20, y = HEAD + i % rows * row;
+        drawBar(pen, reading, left, y, grid);
+        if (!numbers) return;
+        pen.clearRect(left + long + 2, y, 45 * figures.length, row);
+        figures.forEach((figure, k) => write(pen, db(reading[`${figure}_db`]),
+            left + long + 40 + 45 * k, y + row / 2 + 4, k === 1 ? ink.ink : ink.soft, "right"));
+    });
 }
 
 let spoken = 0; /* when the texts of the meters were renewed */
@@ -156,7 +176,8 @@ function showMeters(status) {
     if (tells) spoken = now;
     for (const side of ["in", "out"]) {
         const one = surfaces[side], readings = status?.[side] ?? [];
-        const { rows, row } = meterGrid(one, readings.length), tall = 16 + row * Math.max(rows, 1);
+        if (!one.width) continue;
+        const { rows, row } = meterGrid(one, readings.length), tall = HEAD + 2 + row * Math.max(rows, 1);
         if (one.tall !== tall) one.canvas.style.height = `${one.tall = tall}px`;
         const clips = clipsOf(side).reduce((sum, count) => sum + count, 0), reset = $(`clips-${side}`);
         put(reset, `clips ${clips}`);
@@ -216,7 +237,7 @@ const spectra = { in: null, out: null }; /* { power, hold } by band */
 
 function addSpectrum(message) {
     const seconds = Number($("average").value);
-    if (!seconds) return;
+    if (!seconds || document.hidden) return;
     const part = 1 - Math.exp(-0.1 / seconds);
     for (const side of ["in", "out"]) {
         const list = message[side];
@@ -244,6 +265,7 @@ function trace(pen, xs, ys) {
 
 surface("spectrum", one => {
     const { pen } = one, plot = plotOf(one);
+    pen.clearRect(0, 0, one.width, one.height);
     if (!$("average").value || responses.quantity === "impulse") return;
     const xs = one.xs?.wide === plot.wide ? one.xs.list : BAND_HZ.map(hz => xOf(plot, hz));
     one.xs = { wide: plot.wide, list: xs };
@@ -480,6 +502,7 @@ surface("response", one => {
     const times = isTime ? [0, impulseEnd(list)] : [LEAST_HZ, MOST_HZ];
     const yAt = value => plot.top + plot.tall * (span[1] - value) / (span[1] - span[0]);
     const xAt = isTime ? x => plot.left + plot.wide * x / times[1] : hz => xOf(plot, hz);
+    pen.clearRect(0, 0, one.width, one.height);
     drawGrid(pen, plot, quantity, span, times, yAt, xAt);
     clip(pen, plot, () => {
         if (quantity === "magnitude") equaliser.draw(pen, plot);
@@ -542,26 +565,27 @@ const CAUSES = { /* as in the ledger of halo */
     migrated: "the step was moved to another processor", stopped: "the process was stopped",
 };
 const past = []; /* { load, late, lost } by second; the last is the newest */
-let second = { at: -1 };
+let second = { at: -1 }, counted = {}; /* the counts of the last status; null: hidden */
 
 /* Collects the worst load, and the late and lost blocks, of each second. */
 function countSecond({ load_now: load, late, lost }) {
     const at = Math.floor(performance.now() / 1000);
     if (at !== second.at) {
-        second = { at, load: 0, late: 0, lost: 0, before: second.total ?? { late, lost } };
+        second = { at, load: 0, late: 0, lost: 0 };
         past.push(second);
         if (past.length > SECONDS) past.shift();
         dirty("strip");
     }
-    second.total = { late, lost };
     second.load = Math.max(second.load, load ?? 0);
-    second.late = Math.max(late - second.before.late, 0);
-    second.lost = Math.max(lost - second.before.lost, 0);
+    second.late += Math.max(late - (counted.late ?? late), 0);
+    second.lost += Math.max(lost - (counted.lost ?? lost), 0);
+    counted = { late, lost };
 }
 
 surface("strip", one => {
     const { pen, width } = one, tall = one.height - 16, step = width / SECONDS;
     const now = Math.floor(performance.now() / 1000), time = state.status?.seconds ?? 0;
+    pen.clearRect(0, 0, width, one.height);
     pen.fillStyle = ink.bar;
     pen.fillRect(0, 0, width, tall);
     for (const { at, load, late, lost } of past) {

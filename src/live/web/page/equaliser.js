@@ -305,7 +305,7 @@ $("handles").addEventListener("pointermove", event => {
     const { drag } = equaliser, plot = plotOf(surfaces.response);
     if (!drag || !connected) return;
     const { kind } = equaliser.bands[drag.index], values = { hz: rounded(
-        hzOf(plot, event.clientX - drag.x)) };
+        clamp(hzOf(plot, event.clientX - drag.x), LEAST_HZ, MOST_HZ)) };
     if (hasGain(kind)) values.db = Number(clamp(dbOfY(plot, event.clientY - drag.y), -rangeDb(),
         rangeDb()).toFixed(1));
     equaliser.change(drag.index, values);
@@ -388,7 +388,7 @@ $("equaliser-file").addEventListener("change", async ({ target }) => {
     if (!file) return;
     const { bands, preamp, left } = readListing(await file.text(), equaliser.rate());
     target.value = "";
-    if (left) report(`${file.name}: ${left} filters were left out: halo has no such bands`);
+    if (left) report(`${file.name}: ${left} of ${left + bands.length} filters left out: not such bands`);
     if (!bands.length) return report(`${file.name} has no lines such as `
         + "'Filter 1: ON PK Fc 105 Hz Gain -2.4 dB Q 0.70'");
     if (!equaliser.stage) return report("Add an equaliser first");

@@ -77,6 +77,7 @@ const NOT_CONNECTED = "Not connected: halo does not answer. This page tries agai
 const NO_SESSION = "halo does not know this page. Open the link that halo prints.";
 const TOO_MANY = "Too many wrong links were tried. Wait a minute, then open the link again.";
 const RETRY = [500, 3000]; /* ms until the page tries to connect again: at first, at most */
+const RETRY_SESSION = 10000; /* ms; the link may be opened in another tab meanwhile */
 const SILENCE = 4000; /* ms without a message until the connection counts as lost */
 
 const state = { status: null, chain: null, outages: [] };
@@ -98,7 +99,7 @@ function later(trouble) {
     lines.clear();
     responses.restart();
     clearTimeout(timer);
-    timer = setTimeout(connect, retry);
+    timer = setTimeout(connect, trouble === NO_SESSION ? RETRY_SESSION : retry);
     retry = Math.min(retry * 1.5, RETRY[1]);
 }
 
@@ -114,8 +115,8 @@ async function openSession(token) {
 
 async function connect() {
     const token = location.hash.slice(1), trouble = token ? await openSession(token) : "";
-    if (trouble === NOT_CONNECTED) return later(trouble);
-    if (trouble) return show(trouble); /* Another try would count as another wrong link. */
+    if (trouble === TOO_MANY) return show(trouble); /* Another try would count as well. */
+    if (trouble) return later(trouble);
     const mine = socket = new WebSocket(new URL("live", location.href.replace(/^http/, "ws")));
     let opened = false;
     socket.onopen = () => {
@@ -298,10 +299,10 @@ function showChoice({ chosen, switching }) {
     }
 }
 
-/* Numbers that change all the time: nobody reads more than a few in a second. */
+/* Numbers that change all the time: nobody reads more than two in a second. */
 let figuresShown = 0;
 function showFigures(status) {
-    if (performance.now() < figuresShown + 250) return;
+    if (performance.now() < figuresShown + 480) return;
     figuresShown = performance.now();
     showFormat(status);
     showHealth(status);
@@ -371,8 +372,9 @@ function showChain(chain) {
         offer($(id), Array.from({ length: chain[`${id}s`] }, (_, i) => [i + 1, i + 1]));
     offer($("other"), [["", "–"], [0, "0 dry"], ...numbered]);
     set(document.querySelector("[data-do=undo]"), "disabled", !chain.can_undo);
-    $("gain").min = $("gain-number").min = chain.gain_least;
-    $("gain").max = $("gain-number").max = chain.gain_most;
+    remake("gain", [chain.gain_least, chain.gain_most], ([min, max]) => {
+        for (const id of ["gain", "gain-number"]) Object.assign($(id), { min, max });
+    });
     showBlind(chain.blind);
     showStages(chain);
     equaliser.show(chain);
@@ -461,7 +463,8 @@ document.addEventListener("keydown", event => {
     if (types || modified || event.defaultPrevented) return;
     /* A button or box that has the focus takes the space key itself. */
     if (key === " " && target.matches("button, summary, [type=checkbox]")) return;
-    if (/^[0-9]$/.test(key)) choose(Number(key));
+    if (/^[0-9]$/.test(key) && !state.chain?.blind) choose(Number(key));
+    else if (/^[12]$/.test(key)) send("blind/hear", [Number(key)]);
     else if (keys[key]) keys[key]();
     else return;
     event.preventDefault();
