@@ -8,7 +8,7 @@ const KINDS = { PK: "peak", LS: "low shelf", HS: "high shelf", LP: "low-pass", H
     BP: "band-pass", NO: "notch" };
 const hasGain = kind => kind === "PK" || kind === "LS" || kind === "HS";
 const BANDS_MOST = 64; /* of `parametric:` */
-const LIMITS = { hz: [10, 24000], db: [-60, 60], q: [0.1, 30] };
+const LIMITS = { hz: [10, 24000], db: [-60, 60], q: [0.05, 100] };
 const POINTS = 320; /* of the drawn curve */
 
 /* ---- second-order sections ---- */

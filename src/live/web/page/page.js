@@ -77,7 +77,6 @@ const NOT_CONNECTED = "Not connected: halo does not answer. This page tries agai
 const NO_SESSION = "halo does not know this page. Open the link that halo prints.";
 const TOO_MANY = "Too many wrong links were tried. Wait a minute, then open the link again.";
 const RETRY = [500, 3000]; /* ms until the page tries to connect again: at first, at most */
-const RETRY_SESSION = 10000; /* ms; the link may be opened in another tab meanwhile */
 const SILENCE = 4000; /* ms without a message until the connection counts as lost */
 
 const state = { status: null, chain: null, outages: [] };
@@ -99,7 +98,7 @@ function later(trouble) {
     lines.clear();
     responses.restart();
     clearTimeout(timer);
-    timer = setTimeout(connect, trouble === NO_SESSION ? RETRY_SESSION : retry);
+    timer = setTimeout(connect, retry);
     retry = Math.min(retry * 1.5, RETRY[1]);
 }
 
@@ -132,8 +131,8 @@ async function connect() {
     socket.onclose = async ({ code }) => {
         if (mine !== socket) return;
         if (code === 1008) report("halo closed the connection: too many messages at once");
-        const answers = !opened && await fetch("./", { cache: "no-store" }).catch(() => null);
-        later(answers ? NO_SESSION : NOT_CONNECTED);
+        const reply = !opened && await fetch("live").catch(() => null); /* tells why */
+        later(reply?.status === 403 ? NO_SESSION : NOT_CONNECTED);
     };
 }
 
@@ -478,5 +477,6 @@ addEventListener("hashchange", () => { /* a new link in the same tab */
 });
 document.addEventListener("DOMContentLoaded", () => {
     beginDrawing();
+    show("Connecting to halo …");
     connect();
 });
