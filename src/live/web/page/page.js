@@ -1,13 +1,13 @@
 /* The page of `halo live --web`: its session, its commands, and the panels with plain controls.
  *
- * draw.js draws the canvases, stages.js makes the cards of the chain, equaliser.js edits bands.
+ * levels.js and draw.js draw the canvases, stages.js makes the cards of the chain, and equaliser.js
+ * edits bands.
  * Controls show what halo reports, so that all pages agree. Names are only set as text. */
 "use strict";
 
 /* ---- small helpers ---- */
 
 const $ = id => document.getElementById(id);
-const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
 const plain = (value, digits) => (Number(value.toFixed(digits)) || 0).toFixed(digits); /* no -0 */
 const signed = db => `${db < 0 ? "" : "+"}${plain(db, 1)} dB`;
 const percent = share => share === null ? "hidden" : `${(100 * share).toFixed(0)} %`;
@@ -215,7 +215,6 @@ const handlers = {
         asked.get(id)?.(error);
         asked.delete(id);
     },
-    spectrum: message => addSpectrum(message),
     message: ({ text, warning }) => report(text, warning),
 };
 
@@ -228,14 +227,16 @@ function showSoon(part) {
     atFrame();
 }
 
+/* Most messages are levels: they are drawn by their own thread, and not read here. */
 function receive(text) {
     if (text.startsWith('{"event":"status"')) {
+        tellLevel("status", text);
         statusText = text;
-        atPace();
-        return;
+        return atPace();
     }
+    if (text.startsWith('{"event":"spectrum"')) return tellLevel("spectrum", text);
     const message = JSON.parse(text);
-    handlers[message.event]?.(message);
+    return handlers[message.event]?.(message);
 }
 
 function showFresh() {
