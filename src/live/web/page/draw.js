@@ -1,5 +1,5 @@
-/* The canvases: responses and the strip of the last minutes are drawn here, at most once a frame and
- * only if what they show has changed. levels.js draws the meters and the spectrum. */
+/* Draws the responses and the strip of the last minutes: at most once a frame, and only if they
+ * have changed. levels.js draws the meters and the spectrum. */
 "use strict";
 
 /* ---- surfaces ---- */
@@ -61,7 +61,7 @@ function dirty(name) {
 
 function surface(id, draw) {
     const canvas = $(id);
-    surfaces[id] = { canvas, pen: canvas.getContext("2d"), width: 0, height: 0, draw, dirty: false };
+    surfaces[id] = { canvas, pen: canvas.getContext("2d"), width: 0, height: 0, draw };
 }
 
 function resize({ target: { id }, contentRect: { width, height } }) {

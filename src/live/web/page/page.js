@@ -188,7 +188,8 @@ function advance(key) {
 }
 
 /* Whether the user is changing this value. Then the page shows the user's value, not halo's. */
-const isMine = key => lines.get(key)?.busy || performance.now() < (touched.get(key) ?? -MINE) + MINE;
+const isMine = key => lines.get(key)?.busy
+    || performance.now() < (touched.get(key) ?? -MINE) + MINE;
 
 /* ---- messages from halo ---- */
 
@@ -251,7 +252,8 @@ function showFresh() {
 function showFormat({ rate, block, seconds }) {
     const whole = Math.floor(seconds), two = number => String(Math.floor(number)).padStart(2, "0");
     const clock = [whole / 3600, whole / 60 % 60, whole % 60].map(two).join(":");
-    put($("format"), `${rate} Hz  ${block} frames (${(1e3 * block / rate).toFixed(2)} ms)  ${clock}`);
+    const ms = (1e3 * block / rate).toFixed(2);
+    put($("format"), `${rate} Hz  ${block} frames (${ms} ms)  ${clock}`);
 }
 
 function showDelay(status) {
@@ -270,7 +272,8 @@ function showHealth(status) {
     put($("blocks"), late === null ? "hidden" : `late ${late}, lost ${lost}`);
     put($("backend"), status.backend ? `on ${status.backend}` : "");
     set($("blocks"), "className", late + lost > 0 ? "bad" : "");
-    put($("clocks"), ppm === null ? "one" : `two, input ${ppm < 0 ? "" : "+"}${ppm.toFixed(1)} ppm`);
+    put($("clocks"), ppm === null ? "one"
+        : `two, input ${ppm < 0 ? "" : "+"}${ppm.toFixed(1)} ppm`);
     for (const id of ["recording-title", "recording"]) set($(id), "hidden", !status.recording);
     if (status.recording)
         put($("recording"), `${status.recorded.toFixed(0)} s, ${status.recording}`);
@@ -366,8 +369,8 @@ function showChain(chain) {
     const numbered = (names ?? []).map((name, i) => [i + 1, `${i + 1} ${short(name)}`]);
     offer($("replace-choice"), numbered);
     offer($("replace-offer"), masks.map(({ text, name }) => [text, short(name)]));
-    set($("replace"), "hidden", !names || !names.length || !masks.length);
-    offer($("presets"), chain.presets.map(name => [name, short(name)]));
+    set($("replace"), "hidden", !names?.length);
+    offer($("presets"), (chain.presets ?? []).map(name => [name, short(name)]));
     for (const id of ["input", "output"])
         offer($(id), Array.from({ length: chain[`${id}s`] }, (_, i) => [i + 1, i + 1]));
     offer($("other"), [["", "–"], [0, "0 dry"], ...numbered]);
@@ -398,7 +401,8 @@ function choose(number) {
 const actions = {
     quit: () => confirm("Stop halo live? The sound ends.") && send("quit"),
     mute: () => send("mute", [state.status?.muted ? 0 : 1]),
-    load: () => send("load", [Number($("replace-choice").value), $("replace-offer").value]),
+    load: () => $("replace-offer").value
+        && send("load", [Number($("replace-choice").value), $("replace-offer").value]),
     preset: () => $("presets").value && send("preset", [$("presets").value]),
     "preset/for-device": () => $("presets").value
         && send("preset/for-device", [$("presets").value], error =>
@@ -442,7 +446,7 @@ for (const id of ["gain", "ceiling"]) {
 /* ---- keys, as in the terminal ---- */
 
 const keys = {
-    " ": () => choose(maskRows().some(({ number, radio }) => number && radio.checked) ? 0 : lastMask),
+    " ": () => choose(maskRows().some(row => row.number && row.radio.checked) ? 0 : lastMask),
     "[": () => stepGain(-1), "<": () => stepGain(-1),
     "]": () => stepGain(1), ">": () => stepGain(1),
     m: actions.mute, u: () => send("undo"), r: () => send("reload"),

@@ -42,7 +42,8 @@ function makeControl(control, id, changed) {
     const { symbol, name, unit, points, toggle, least, most } = control;
     const data = { "data-do": "control", "data-symbol": symbol };
     const row = (...children) => element("div", { className: "setting", title: symbol,
-        "data-name": name.toLowerCase() }, element("label", { htmlFor: id }, short(name)), ...children);
+        "data-name": name.toLowerCase() }, element("label", { htmlFor: id }, short(name)),
+    ...children);
     if (points) {
         const select = element("select", { id, ...data }, ...points.map(({ value, label }) =>
             element("option", { value }, label)));
@@ -127,7 +128,8 @@ function makeCard(stage, index, { length }) {
     }
     const ports = body.children.length, many = ports > MANY;
     const search = many && element("input", { type: "search", placeholder: "Search controls",
-        "aria-label": `Search controls of stage ${number}`, "data-do": "search", "data-n": number });
+        "aria-label": `Search controls of stage ${number}`, "data-do": "search",
+        "data-n": number });
     search && search.addEventListener("input", () => {
         const word = search.value.trim().toLowerCase();
         for (const node of body.children) node.hidden = !node.dataset.name.includes(word);
