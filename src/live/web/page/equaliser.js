@@ -141,7 +141,7 @@ const equaliser = {
         set($("equaliser-which"), "hidden", options.length < 2);
         set($("panel-equaliser"), "hidden", stages === null);
         set($("equaliser-add"), "hidden", options.length > 0);
-        set($("equaliser-tools"), "hidden", !options.length);
+        for (const id of ["equaliser-tools", "equaliser-save"]) set($(id), "hidden", !options.length);
         const before = this.stage;
         this.stage = Number($("equaliser-stage").value);
         if (this.stage === before && (this.drag || isMine("eq"))) return;
@@ -182,10 +182,15 @@ const equaliser = {
         set(row.db, "disabled", !hasGain(kind));
     },
 
-    /* The user changed something: shows it, and sends it. */
+    /* The user changed something: shows it, and sends it. The first bands become a new stage. */
     changed() {
         this.refresh();
-        if (this.stage) steady("eq", "eq", [this.stage, this.text(), this.preamp]);
+        if (this.stage) return steady("eq", "eq", [this.stage, this.text(), this.preamp]);
+        const gain = this.preamp ? `,gain=${this.preamp}` : "";
+        return send("stage/add", [1, "mask", `parametric:${this.text()}${gain}`], error => {
+            report(error);
+            showSoon("chain");
+        });
     },
 
     change(index, values) {
@@ -203,15 +208,10 @@ const equaliser = {
     },
 
     add(hz = 1000, db = 0) {
-        if (!this.stage)
-            return send("stage/add",
-                [1, "mask", `parametric:PK ${Math.round(hz)} ${Number(db.toFixed(1))}`]);
         if (this.bands.length === BANDS_MOST) return report(`At most ${BANDS_MOST} bands`);
-        this.bands.push({ kind: "PK", hz, db, q: 1.41 });
-        this.chosen = this.bands.length - 1;
+        this.chosen = this.bands.push({ kind: "PK", hz, db, q: 1.41 }) - 1;
         this.changed();
-        this.handles[this.chosen].focus();
-        return true;
+        return this.focus();
     },
 
     focus() {
@@ -401,7 +401,6 @@ $("equaliser-file").addEventListener("change", async ({ target }) => {
         KNOWN} with Q are known`);
     if (!bands.length) return report(`${file.name} has no lines such as `
         + "'Filter 1: ON PK Fc 105 Hz Gain -2.4 dB Q 0.70'");
-    if (!equaliser.stage) return report("Add an equaliser first");
     Object.assign(equaliser, { bands, preamp, chosen: 0 });
     equaliser.changed();
 });
@@ -410,7 +409,7 @@ Object.assign(actions, {
     band() {},
     "band-add": () => equaliser.add(),
     "band-remove": node => equaliser.remove(bandOf(node)),
-    "equaliser-add": () => equaliser.add(1000, 0),
+    "equaliser-add": () => equaliser.add(),
     "equaliser-save"() {
         const file = new Blob([writeListing(equaliser)], { type: "text/plain" });
         const link = element("a", { href: URL.createObjectURL(file), download: "equaliser.txt" });

@@ -101,13 +101,13 @@ const opened = new Map(); /* name of a stage: whether the user opened or closed 
 
 function makeHead(stage, number, count) {
     const about = [stage.option, stage.taps ? `${stage.taps} taps` : "",
-        stage.chooses ? "chosen above" : "", stage.failed ? "FAILED" : ""];
+        stage.chooses ? "the mask that is chosen" : "", stage.failed ? "FAILED" : ""];
     const act = (label, text, action, to, off) => button(label, action, { "data-n": number,
         "data-to": to, "aria-label": `${text} stage ${number}`, title: text, disabled: off });
     return [element("span", { className: "soft" }, number),
         element("span", { title: stage.text }, element("b", {}, short(stage.name)), " ",
             element("span", { className: stage.failed ? "bad" : "soft" },
-                about.filter(Boolean).join(" "))),
+                about.filter(Boolean).join(", "))),
         element("span", { className: "bar" },
             act("↑", "Move up", "stage/move", number - 1, number === 1),
             act("↓", "Move down", "stage/move", number + 1, number === count),
