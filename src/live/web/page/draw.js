@@ -1,14 +1,24 @@
-/* The canvases: meters, spectrum, responses, and the strip of the last minutes. Each is drawn at
- * most once a frame, and only if what it shows has changed. */
+/* Draws the responses and the strip of the last minutes: at most once a frame, and only if they
+ * have changed. levels.js draws the meters and the spectrum. */
 "use strict";
 
 /* ---- surfaces ---- */
 
 const surfaces = {};
-const calm = matchMedia("(prefers-reduced-motion: reduce)"), dark = matchMedia(
-    "(prefers-color-scheme: dark)");
-const PACE = 90, CALM = 250; /* ms between two pictures of a level; CALM: the user wants little motion */
-let ink = {}, frameAsked = false, moved = 0, moving = 0;
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const PACE = 240; /* ms between two statuses that the page itself shows */
+const CALM = 250; /* ms between two pictures of levels if the user wants little motion */
+let ink = {}, frameAsked = false, moved = 0, moving = 0, levels = null, told = 0;
+
+/* Sends something to the thread that draws levels. */
+const tell = (what, given, transfer = []) => levels.postMessage([what, given], transfer);
+
+function tellLevel(what, text) {
+    const now = performance.now();
+    if (document.hidden || calm.matches && what === "status" && now < told + CALM) return;
+    told = now;
+    tell(what, text);
+}
 
 function readInk() {
     const style = getComputedStyle(document.documentElement);
@@ -16,6 +26,7 @@ function readInk() {
         "other", "own"])
         ink[name] = style.getPropertyValue(`--${name}`).trim();
     for (const name of Object.keys(surfaces)) dirty(name);
+    tell("ink", ink);
 }
 
 function atFrame() {
@@ -33,14 +44,14 @@ function atFrame() {
     });
 }
 
-/* Levels change all the time: they share a frame, and frames of levels have a distance. */
+/* A frame that can wait a little. */
 function atPace() {
     if (moving) return;
     moving = setTimeout(() => {
         moving = 0;
         moved = performance.now();
         atFrame();
-    }, Math.max(0, moved + (calm.matches ? CALM : PACE) - performance.now()));
+    }, Math.max(0, moved + PACE - performance.now()));
 }
 
 function dirty(name) {
@@ -50,154 +61,78 @@ function dirty(name) {
 
 function surface(id, draw) {
     const canvas = $(id);
-    surfaces[id] = { canvas, pen: canvas.getContext("2d"), width: 0, height: 0, draw, dirty: false };
+    surfaces[id] = { canvas, pen: canvas.getContext("2d"), width: 0, height: 0, draw };
 }
 
-/* Takes the size of the page, in pixels of the device. */
 function resize({ target: { id }, contentRect: { width, height } }) {
-    const one = surfaces[id], scale = Math.min(devicePixelRatio, 2);
-    Object.assign(one, { width, height });
-    one.canvas.width = Math.round(width * scale);
-    one.canvas.height = Math.round(height * scale);
-    one.pen.setTransform(scale, 0, 0, scale, 0, 0);
-    one.pen.font = "11px system-ui, sans-serif"; /* once: it costs a look at the styles */
-    one.pen.direction = "ltr";
+    const size = { id, width, height, scale: Math.min(devicePixelRatio, 2) };
+    if (!surfaces[id]) {
+        $(id).wide = width;
+        return tell("size", size);
+    }
+    fit(surfaces[id], size);
     dirty(id);
     if (id === "response") equaliser.place();
 }
 
 function beginDrawing() {
-    const observer = new ResizeObserver(entries => entries.forEach(resize));
-    for (const { canvas } of Object.values(surfaces)) observer.observe(canvas);
-    dark.addEventListener("change", readInk);
+    const observer = new ResizeObserver(entries => entries.forEach(resize)), canvases = {};
+    levels = new Worker("levels.js");
+    for (const id of ["in", "out", "spectrum"]) canvases[id] = $(id).transferControlToOffscreen();
+    tell("begin", canvases, Object.values(canvases));
+    for (const canvas of document.querySelectorAll("canvas")) observer.observe(canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", readInk);
     readInk();
+    showLook();
 }
 
-function write(pen, text, x, y, color, align = "left") {
-    pen.fillStyle = color;
-    pen.textAlign = align;
-    pen.fillText(text, x, y);
-}
+/* ---- meters and spectrum ---- */
 
-/* ---- meters ---- */
-
-const DEEP = -60, WARN = -12, BAD = -3, TICKS = [-60, -48, -36, -24, -12, 0]; /* dBFS */
-const FIGURES = 132, MANY_CHANNELS = 16; /* px of a channel's numbers; more channels have none */
 const clipsBefore = { in: [], out: [] }; /* counts when the user reset them */
-const db = value => value === null ? "-inf" : Math.max(value, -199.9).toFixed(1);
-const shareOf = value => value === null ? 0 : clamp((value - DEEP) / -DEEP, 0, 1);
-
-function clipsOf(side) {
-    return (state.status?.[side] ?? []).map(({ clips }, i) => {
-        const before = clipsBefore[side][i] ?? 0;
-        return clips < before ? clips : clips - before; /* halo began to count anew */
-    });
-}
+let spoken = 0; /* when the texts of the meters were renewed */
 
 function resetClips(side) {
     clipsBefore[side] = (state.status?.[side] ?? []).map(({ clips }) => clips);
+    tell("clips", clipsBefore);
     showMeters(state.status);
 }
-
-/* The places of channels, in px. */
-function meterGrid({ width }, count) {
-    const many = count > MANY_CHANNELS, least = many ? 110 : 230, row = many ? 13 : 20;
-    const columns = count > 4 ? clamp(Math.floor(width / least), 1, Math.ceil(count / 4)) : 1;
-    const cell = width / columns, figures = many ? [] : cell > 2 * FIGURES ? ["peak", "rms", "hold"]
-        : ["hold"];
-    return { columns, rows: Math.ceil(count / columns), row, cell, figures,
-        long: cell - [32, 66, 28 + FIGURES][Math.min(figures.length, 2)] };
-}
-
-function drawMeter(pen, reading, clips, name, x, y, { row, long, figures }) {
-    const { peak_db: peak, rms_db: rms, hold_db: hold } = reading, left = x + 20, gap = row / 5;
-    const at = value => long * shareOf(value), mid = y + row / 2 + 4, [a, b] = [WARN, BAD].map(at);
-    pen.fillStyle = ink.bar;
-    pen.fillRect(left, y + gap, long, row - 2 * gap);
-    const fill = (to, alpha) => {
-        pen.globalAlpha = alpha;
-        for (const [color, from, end] of [["good", 0, a], ["warn", a, b], ["bad", b, long]]) {
-            if (to <= from) break;
-            pen.fillStyle = ink[color];
-            pen.fillRect(left + from, y + gap, Math.min(to, end) - from, row - 2 * gap);
-        }
-        pen.globalAlpha = 1;
-    };
-    fill(at(peak), 0.4);
-    fill(at(rms), 1);
-    if (hold !== null && hold > DEEP) {
-        pen.fillStyle = hold < WARN ? ink.good : hold < BAD ? ink.warn : ink.bad;
-        pen.fillRect(left + at(hold) - 2, y + gap / 2, 2, row - gap);
-    }
-    write(pen, name, x + 14, mid, clips ? ink.bad : ink.soft, "right");
-    figures.forEach((figure, i) => write(pen, db(reading[`${figure}_db`]), left + long + 40 + 45 * i,
-        mid, i === 1 ? ink.ink : ink.soft, "right"));
-}
-
-function drawMeters(side, one) {
-    const { pen } = one, readings = state.status?.[side], top = 14;
-    if (!readings) return state.status && write(pen, "hidden", 20, 28, ink.soft);
-    const grid = meterGrid(one, readings.length), clips = clipsOf(side);
-    const { columns, rows, row, cell, long, figures } = grid;
-    for (let column = 0; column < columns; column++) {
-        const left = column * cell + 20;
-        for (const tick of long < 150 ? [-60, -36, -12] : TICKS)
-            write(pen, tick, left + long * shareOf(tick), 10, ink.soft, tick ? "center" : "right");
-        figures.forEach((word, i) => write(pen, word, left + long + 40 + 45 * i, 10, ink.soft, "right"));
-    }
-    readings.forEach((reading, i) => drawMeter(pen, reading, clips[i], i + 1,
-        Math.floor(i / rows) * cell, top + i % rows * row, grid));
-}
-
-let spoken = 0; /* when the texts of the meters were renewed */
 
 function showMeters(status) {
     const now = performance.now(), tells = now > spoken + 2000;
     if (tells) spoken = now;
     for (const side of ["in", "out"]) {
-        const one = surfaces[side], readings = status?.[side] ?? [];
-        const { rows, row } = meterGrid(one, readings.length), tall = 16 + row * Math.max(rows, 1);
-        if (one.tall !== tall) one.canvas.style.height = `${one.tall = tall}px`;
-        const clips = clipsOf(side).reduce((sum, count) => sum + count, 0), reset = $(`clips-${side}`);
+        const canvas = $(side), readings = status?.[side] ?? [], reset = $(`clips-${side}`);
+        if (!canvas.wide) continue;
+        const { rows, row } = meterGrid({ width: canvas.wide }, readings.length);
+        const tall = HEAD + 2 + row * Math.max(rows, 1);
+        if (canvas.tall !== tall) canvas.style.height = `${canvas.tall = tall}px`;
+        const clips = clipsOf(readings, clipsBefore[side]).reduce((sum, count) => sum + count, 0);
         put(reset, `clips ${clips}`);
-        if (reset.bad !== clips > 0) reset.classList.toggle("bad", reset.bad = clips > 0);
-        if (tells) one.canvas.setAttribute("aria-label", `Levels of ${side}put, dBFS. `
+        set(reset, "className", clips ? "bad" : "");
+        if (tells) canvas.setAttribute("aria-label", `Levels of ${side}put, dBFS. `
             + readings.map(({ peak_db: peak, rms_db: rms }, i) =>
-                `${i + 1}: peak ${db(peak)}, rms ${db(rms)}`).join("; "));
-        dirty(side);
+                `${i + 1}: peak ${dbfs(peak)}, rms ${dbfs(rms)}`).join("; "));
     }
 }
 
-surface("in", one => drawMeters("in", one));
-surface("out", one => drawMeters("out", one));
+function showLook() {
+    const seconds = responses.quantity === "impulse" ? 0 : Number($("average").value);
+    tell("look", { seconds, hold: $("hold").checked });
+}
+for (const id of ["average", "hold"]) $(id).addEventListener("change", () => {
+    showLook();
+    dirty("response");
+});
 
-/* ---- the graph's axes ---- */
+/* ---- the axes of the response ---- */
 
-const LEAST_HZ = 20, MOST_HZ = 20000, MARGIN = { left: 40, right: 36, top: 10, bottom: 20 };
-const GRID_HZ = [20, 30, 40, 50, 60, 70, 80, 90, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000,
-    2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000, 10000, 20000];
+const GRID_HZ = [1, 10, 100, 1000].flatMap(ten => [2, 3, 4, 5, 6, 7, 8, 9, 10].map(n => n * ten))
+    .filter(hz => hz >= LEAST_HZ && hz <= MOST_HZ).concat(MOST_HZ);
 const NAMED_HZ = { 20: "20", 50: "50", 100: "100", 200: "200", 500: "500", 1000: "1 k", 2000: "2 k",
     5000: "5 k", 10000: "10 k", 20000: "20 k" };
-const OCTAVES = Math.log(MOST_HZ / LEAST_HZ);
-
-function plotOf({ width, height }) {
-    return { left: MARGIN.left, top: MARGIN.top, wide: width - MARGIN.left - MARGIN.right,
-        tall: height - MARGIN.top - MARGIN.bottom };
-}
-const xOf = (plot, hz) => plot.left + plot.wide * Math.log(hz / LEAST_HZ) / OCTAVES;
-const hzOf = (plot, x) => LEAST_HZ * Math.exp((x - plot.left) / plot.wide * OCTAVES);
 const rangeDb = () => Number($("range").value);
 const yOfDb = (plot, value) => plot.top + plot.tall * (1 - value / rangeDb()) / 2;
 const dbOfY = (plot, y) => rangeDb() * (1 - 2 * (y - plot.top) / plot.tall);
-
-function clip(pen, { left, top, wide, tall }, draw) {
-    pen.save();
-    pen.beginPath();
-    pen.rect(left, top, wide, tall);
-    pen.clip();
-    draw();
-    pen.restore();
-}
 
 /* Numbers that divide the span in about `count` steps of 1, 2 or 5. */
 function ticks(least, most, count) {
@@ -207,75 +142,6 @@ function ticks(least, most, count) {
         list.push(Number((i * step).toPrecision(6)));
     return list;
 }
-
-/* ---- the spectrum ---- */
-
-const BANDS = 120, FLOOR = -100; /* dBFS at the bottom */
-const BAND_HZ = Array.from({ length: BANDS }, (_, i) => 1000 * 2 ** ((i - 68) / 12));
-const spectra = { in: null, out: null }; /* { power, hold } by band */
-
-function addSpectrum(message) {
-    const seconds = Number($("average").value);
-    if (!seconds) return;
-    const part = 1 - Math.exp(-0.1 / seconds);
-    for (const side of ["in", "out"]) {
-        const list = message[side];
-        if (!list) {
-            spectra[side] = null;
-            continue;
-        }
-        spectra[side] ??= { power: list.map(value => 10 ** (value / 10)), hold: [...list] };
-        const { power, hold } = spectra[side];
-        for (let i = 0; i < BANDS; i++) {
-            power[i] += part * (10 ** (list[i] / 10) - power[i]);
-            hold[i] = Math.max(hold[i], list[i]);
-        }
-    }
-    surfaces.spectrum.dirty = true;
-    atPace();
-}
-
-function trace(pen, xs, ys) {
-    pen.beginPath();
-    for (let i = 0; i < xs.length; i++)
-        if (i) pen.lineTo(xs[i], ys[i]);
-        else pen.moveTo(xs[i], ys[i]);
-}
-
-surface("spectrum", one => {
-    const { pen } = one, plot = plotOf(one);
-    if (!$("average").value || responses.quantity === "impulse") return;
-    const xs = one.xs?.wide === plot.wide ? one.xs.list : BAND_HZ.map(hz => xOf(plot, hz));
-    one.xs = { wide: plot.wide, list: xs };
-    const y = value => plot.top + plot.tall * clamp(value / FLOOR, 0, 1), bottom = plot.top + plot.tall;
-    clip(pen, plot, () => {
-        for (const side of ["in", "out"]) {
-            if (!spectra[side]) continue;
-            pen.strokeStyle = pen.fillStyle = ink[side];
-            pen.lineWidth = 1;
-            trace(pen, xs, spectra[side].power.map(value => y(10 * Math.log10(value + 1e-15))));
-            pen.globalAlpha = 0.8;
-            pen.stroke();
-            pen.lineTo(xs[BANDS - 1], bottom);
-            pen.lineTo(xs[0], bottom);
-            pen.globalAlpha = 0.1;
-            pen.fill();
-            if ($("hold").checked) {
-                pen.globalAlpha = 0.4;
-                trace(pen, xs, spectra[side].hold.map(y));
-                pen.stroke();
-            }
-            pen.globalAlpha = 1;
-        }
-    });
-});
-
-function restartSpectrum() {
-    spectra.in = spectra.out = null;
-    dirty("spectrum");
-}
-$("average").addEventListener("change", restartSpectrum);
-$("hold").addEventListener("change", restartSpectrum);
 
 /* ---- responses ---- */
 
@@ -375,7 +241,7 @@ const responses = {
         for (const node of document.querySelectorAll("[data-do=view]"))
             press(node, node.dataset.view === name);
         set($("range").parentNode, "hidden", name !== "magnitude");
-        dirty("spectrum");
+        showLook();
         dirty("response");
         equaliser.place();
     },
@@ -542,21 +408,21 @@ const CAUSES = { /* as in the ledger of halo */
     migrated: "the step was moved to another processor", stopped: "the process was stopped",
 };
 const past = []; /* { load, late, lost } by second; the last is the newest */
-let second = { at: -1 };
+let second = { at: -1 }, counted = {}; /* the counts of the last status; null: hidden */
 
 /* Collects the worst load, and the late and lost blocks, of each second. */
 function countSecond({ load_now: load, late, lost }) {
     const at = Math.floor(performance.now() / 1000);
     if (at !== second.at) {
-        second = { at, load: 0, late: 0, lost: 0, before: second.total ?? { late, lost } };
+        second = { at, load: 0, late: 0, lost: 0 };
         past.push(second);
         if (past.length > SECONDS) past.shift();
         dirty("strip");
     }
-    second.total = { late, lost };
     second.load = Math.max(second.load, load ?? 0);
-    second.late = Math.max(late - second.before.late, 0);
-    second.lost = Math.max(lost - second.before.lost, 0);
+    second.late += Math.max(late - (counted.late ?? late), 0);
+    second.lost += Math.max(lost - (counted.lost ?? lost), 0);
+    counted = { late, lost };
 }
 
 surface("strip", one => {

@@ -6,9 +6,10 @@
 
 const KINDS = { PK: "peak", LS: "low shelf", HS: "high shelf", LP: "low-pass", HP: "high-pass",
     BP: "band-pass", NO: "notch" };
+const KNOWN = Object.keys(KINDS).join(" ");
 const hasGain = kind => kind === "PK" || kind === "LS" || kind === "HS";
 const BANDS_MOST = 64; /* of `parametric:` */
-const LIMITS = { hz: [10, 24000], db: [-60, 60], q: [0.1, 30] };
+const LIMITS = { hz: [10, 24000], db: [-60, 60], q: [0.05, 100] };
 const POINTS = 320; /* of the drawn curve */
 
 /* ---- second-order sections ---- */
@@ -103,11 +104,14 @@ function readListing(text, rate) {
 /* A frequency never gets three decimals: Equalizer APO would read them as thousands. */
 function writeListing({ preamp, bands }) {
     const names = { LS: "LSC", HS: "HSC", LP: "LPQ", HP: "HPQ" };
-    const width = q => Number(q.toFixed(2)) === q ? q.toFixed(2) : String(Number(q.toFixed(5)));
-    return [`Preamp: ${plain(preamp, 1)} dB`, ...bands.map(({ kind, hz, db, q }, i) =>
-        `Filter ${i + 1}: ON ${names[kind] ?? kind} Fc ${String(Number(hz.toFixed(2)))} Hz`
-        + `${hasGain(kind) ? ` Gain ${Number(db.toFixed(1)) === db ? plain(db, 1) : plain(db, 2)} dB`
-            : ""} Q ${width(q)}`), ""].join("\n");
+    const exact = (value, usual, most) => {
+        const number = Number(value.toFixed(most)) || 0;
+        return Number(number.toFixed(usual)) === number ? number.toFixed(usual) : number;
+    };
+    const gain = ({ kind, db }) => hasGain(kind) ? ` Gain ${exact(db, 1, 2)} dB` : "";
+    return [`Preamp: ${exact(preamp, 1, 2)} dB`, ...bands.map((band, i) =>
+        `Filter ${i + 1}: ON ${names[band.kind] ?? band.kind} Fc ${Number(band.hz.toFixed(2))} Hz${
+            gain(band)} Q ${exact(band.q, 2, 5)}`), ""].join("\n");
 }
 
 /* ---- the equaliser ---- */
@@ -131,13 +135,13 @@ const equaliser = {
 
     /* Shows the bands that halo has, unless the user changes them at the moment. */
     show({ stages }) {
-        const with_eq = (stages ?? []).flatMap(({ eq, name }, i) => eq ? [[i + 1, `${i + 1} ${short(name)}`]]
-            : []);
-        offer($("equaliser-stage"), with_eq);
-        set($("equaliser-which"), "hidden", with_eq.length < 2);
+        const options = (stages ?? []).flatMap(({ eq, name }, i) =>
+            eq ? [[i + 1, `${i + 1} ${short(name)}`]] : []);
+        offer($("equaliser-stage"), options);
+        set($("equaliser-which"), "hidden", options.length < 2);
         set($("panel-equaliser"), "hidden", stages === null);
-        set($("equaliser-add"), "hidden", with_eq.length > 0);
-        set($("equaliser-tools"), "hidden", !with_eq.length);
+        set($("equaliser-add"), "hidden", options.length > 0);
+        for (const id of ["equaliser-tools", "equaliser-save"]) set($(id), "hidden", !options.length);
         const before = this.stage;
         this.stage = Number($("equaliser-stage").value);
         if (this.stage === before && (this.drag || isMine("eq"))) return;
@@ -152,7 +156,8 @@ const equaliser = {
         this.chosen = clamp(this.chosen, 0, Math.max(this.bands.length - 1, 0));
         if (this.handles.length !== this.bands.length) this.remake();
         for (const [i, band] of this.bands.entries()) this.fill(this.rows[i], band);
-        if (document.activeElement !== $("preamp")) set($("preamp"), "value", plain(this.preamp, 1));
+        if (document.activeElement !== $("preamp"))
+            set($("preamp"), "value", plain(this.preamp, 1));
         const band = this.bands[this.chosen];
         set($("q"), "disabled", !band);
         put($("q-of"), band ? String(this.chosen + 1) : "–");
@@ -177,10 +182,15 @@ const equaliser = {
         set(row.db, "disabled", !hasGain(kind));
     },
 
-    /* The user changed something: shows it, and sends it. */
+    /* The user changed something: shows it, and sends it. The first bands become a new stage. */
     changed() {
         this.refresh();
-        if (this.stage) steady("eq", "eq", [this.stage, this.text(), this.preamp]);
+        if (this.stage) return steady("eq", "eq", [this.stage, this.text(), this.preamp]);
+        const gain = this.preamp ? `,gain=${this.preamp}` : "";
+        return send("stage/add", [1, "mask", `parametric:${this.text()}${gain}`], error => {
+            report(error);
+            showSoon("chain");
+        });
     },
 
     change(index, values) {
@@ -198,14 +208,10 @@ const equaliser = {
     },
 
     add(hz = 1000, db = 0) {
-        if (!this.stage)
-            return send("stage/add", [1, "mask", `parametric:PK ${Math.round(hz)} ${plain(db, 1)}`]);
         if (this.bands.length === BANDS_MOST) return report(`At most ${BANDS_MOST} bands`);
-        this.bands.push({ kind: "PK", hz, db, q: 1.41 });
-        this.chosen = this.bands.length - 1;
+        this.chosen = this.bands.push({ kind: "PK", hz, db, q: 1.41 }) - 1;
         this.changed();
-        this.handles[this.chosen].focus();
-        return true;
+        return this.focus();
     },
 
     focus() {
@@ -239,7 +245,8 @@ const equaliser = {
 
     /* Moves the handles to their places. */
     place() {
-        const one = surfaces.response, plot = plotOf(one), shown = responses.quantity === "magnitude";
+        const one = surfaces.response, plot = plotOf(one);
+        const shown = responses.quantity === "magnitude";
         set($("handles"), "hidden", !shown);
         if (!shown || !one.width) return;
         for (const [i, handle] of this.handles.entries()) {
@@ -248,8 +255,8 @@ const equaliser = {
             const x = clamp(xOf(plot, hz), plot.left, plot.left + plot.wide);
             handle.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
             set(handle, "className", i === this.chosen ? "handle chosen" : "handle");
-            const text = `${KINDS[kind]}, ${hertz(hz)}, ${hasGain(kind) ? `${signed(db)}, ` : ""}Q ${
-                q.toFixed(2)}`;
+            const text = [KINDS[kind], hertz(hz), hasGain(kind) && signed(db), `Q ${q.toFixed(2)}`]
+                .filter(Boolean).join(", ");
             if (handle.spoken === text) continue;
             handle.spoken = text;
             handle.setAttribute("aria-label", `Band ${i + 1}`);
@@ -288,6 +295,8 @@ const equaliser = {
 /* ---- pointer ---- */
 
 const rounded = hz => Number(hz.toPrecision(4));
+const tenth = value => Number(value.toFixed(1));
+const gainAt = (plot, y) => tenth(clamp(dbOfY(plot, y), -rangeDb(), rangeDb()));
 const bandOf = node => node.dataset?.do === "band" || node.dataset?.do === "band-remove"
     ? Number(node.dataset.n) - 1 : -1;
 
@@ -296,7 +305,8 @@ $("handles").addEventListener("pointerdown", event => {
     if (index < 0 || event.button) return;
     event.target.setPointerCapture(event.pointerId);
     const { hz, db } = equaliser.bands[index], plot = plotOf(surfaces.response);
-    equaliser.drag = { index, x: event.clientX - xOf(plot, hz), y: event.clientY - yOfDb(plot, db) };
+    equaliser.drag = { index, x: event.clientX - xOf(plot, hz),
+        y: event.clientY - yOfDb(plot, db) };
     equaliser.chosen = index;
     equaliser.refresh();
 });
@@ -305,9 +315,8 @@ $("handles").addEventListener("pointermove", event => {
     const { drag } = equaliser, plot = plotOf(surfaces.response);
     if (!drag || !connected) return;
     const { kind } = equaliser.bands[drag.index], values = { hz: rounded(
-        hzOf(plot, event.clientX - drag.x)) };
-    if (hasGain(kind)) values.db = Number(clamp(dbOfY(plot, event.clientY - drag.y), -rangeDb(),
-        rangeDb()).toFixed(1));
+        clamp(hzOf(plot, event.clientX - drag.x), LEAST_HZ, MOST_HZ)) };
+    if (hasGain(kind)) values.db = gainAt(plot, event.clientY - drag.y);
     equaliser.change(drag.index, values);
 });
 
@@ -332,7 +341,7 @@ $("response").addEventListener("dblclick", event => {
     if (responses.quantity !== "magnitude" || !connected || $("panel-equaliser").hidden) return;
     const plot = plotOf(surfaces.response), hz = rounded(hzOf(plot, event.offsetX));
     if (hz >= LEAST_HZ && hz <= MOST_HZ)
-        equaliser.add(hz, Number(clamp(dbOfY(plot, event.offsetY), -rangeDb(), rangeDb()).toFixed(1)));
+        equaliser.add(hz, gainAt(plot, event.offsetY));
 });
 
 /* ---- keys ---- */
@@ -342,7 +351,7 @@ $("handles").addEventListener("keydown", event => {
     if (index < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
     const { kind, hz, db, q } = equaliser.bands[index];
     const turn = by => ({ hz: rounded(hz * 2 ** (by / (fine ? 96 : 12))) });
-    const lift = by => hasGain(kind) ? { db: Number((db + by * (fine ? 0.1 : 0.5)).toFixed(1)) } : {};
+    const lift = by => ({ db: hasGain(kind) ? tenth(db + by * (fine ? 0.1 : 0.5)) : db });
     const widen = by => ({ q: Number((q * 1.1 ** by).toFixed(3)) });
     const values = { ArrowLeft: () => turn(-1), ArrowRight: () => turn(1), ArrowUp: () => lift(1),
         ArrowDown: () => lift(-1), PageUp: () => widen(1), PageDown: () => widen(-1) }[key]?.();
@@ -388,10 +397,10 @@ $("equaliser-file").addEventListener("change", async ({ target }) => {
     if (!file) return;
     const { bands, preamp, left } = readListing(await file.text(), equaliser.rate());
     target.value = "";
-    if (left) report(`${file.name}: ${left} filters were left out: halo has no such bands`);
+    if (left) report(`${file.name}: ${left} of ${left + bands.length} filters were left out: ${
+        KNOWN} with Q are known`);
     if (!bands.length) return report(`${file.name} has no lines such as `
         + "'Filter 1: ON PK Fc 105 Hz Gain -2.4 dB Q 0.70'");
-    if (!equaliser.stage) return report("Add an equaliser first");
     Object.assign(equaliser, { bands, preamp, chosen: 0 });
     equaliser.changed();
 });
@@ -400,7 +409,7 @@ Object.assign(actions, {
     band() {},
     "band-add": () => equaliser.add(),
     "band-remove": node => equaliser.remove(bandOf(node)),
-    "equaliser-add": () => equaliser.add(1000, 0),
+    "equaliser-add": () => equaliser.add(),
     "equaliser-save"() {
         const file = new Blob([writeListing(equaliser)], { type: "text/plain" });
         const link = element("a", { href: URL.createObjectURL(file), download: "equaliser.txt" });

@@ -1,13 +1,13 @@
 /* The page of `halo live --web`: its session, its commands, and the panels with plain controls.
  *
- * draw.js draws the canvases, stages.js makes the cards of the chain, equaliser.js edits bands.
+ * levels.js and draw.js draw the canvases, stages.js makes the cards of the chain, and equaliser.js
+ * edits bands.
  * Controls show what halo reports, so that all pages agree. Names are only set as text. */
 "use strict";
 
 /* ---- small helpers ---- */
 
 const $ = id => document.getElementById(id);
-const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
 const plain = (value, digits) => (Number(value.toFixed(digits)) || 0).toFixed(digits); /* no -0 */
 const signed = db => `${db < 0 ? "" : "+"}${plain(db, 1)} dB`;
 const percent = share => share === null ? "hidden" : `${(100 * share).toFixed(0)} %`;
@@ -114,8 +114,8 @@ async function openSession(token) {
 
 async function connect() {
     const token = location.hash.slice(1), trouble = token ? await openSession(token) : "";
-    if (trouble === NOT_CONNECTED) return later(trouble);
-    if (trouble) return show(trouble); /* Another try would count as another wrong link. */
+    if (trouble === TOO_MANY) return show(trouble); /* Another try would count as well. */
+    if (trouble) return later(trouble);
     const mine = socket = new WebSocket(new URL("live", location.href.replace(/^http/, "ws")));
     let opened = false;
     socket.onopen = () => {
@@ -131,8 +131,8 @@ async function connect() {
     socket.onclose = async ({ code }) => {
         if (mine !== socket) return;
         if (code === 1008) report("halo closed the connection: too many messages at once");
-        const answers = !opened && await fetch("./", { cache: "no-store" }).catch(() => null);
-        later(answers ? NO_SESSION : NOT_CONNECTED);
+        const reply = !opened && await fetch("live").catch(() => null); /* tells why */
+        later(reply?.status === 403 ? NO_SESSION : NOT_CONNECTED);
     };
 }
 
@@ -188,7 +188,8 @@ function advance(key) {
 }
 
 /* Whether the user is changing this value. Then the page shows the user's value, not halo's. */
-const isMine = key => lines.get(key)?.busy || performance.now() < (touched.get(key) ?? -MINE) + MINE;
+const isMine = key => lines.get(key)?.busy
+    || performance.now() < (touched.get(key) ?? -MINE) + MINE;
 
 /* ---- messages from halo ---- */
 
@@ -215,7 +216,6 @@ const handlers = {
         asked.get(id)?.(error);
         asked.delete(id);
     },
-    spectrum: message => addSpectrum(message),
     message: ({ text, warning }) => report(text, warning),
 };
 
@@ -228,14 +228,16 @@ function showSoon(part) {
     atFrame();
 }
 
+/* Most messages are levels: they are drawn by their own thread, and not read here. */
 function receive(text) {
     if (text.startsWith('{"event":"status"')) {
+        tellLevel("status", text);
         statusText = text;
-        atPace();
-        return;
+        return atPace();
     }
+    if (text.startsWith('{"event":"spectrum"')) return tellLevel("spectrum", text);
     const message = JSON.parse(text);
-    handlers[message.event]?.(message);
+    return handlers[message.event]?.(message);
 }
 
 function showFresh() {
@@ -250,7 +252,8 @@ function showFresh() {
 function showFormat({ rate, block, seconds }) {
     const whole = Math.floor(seconds), two = number => String(Math.floor(number)).padStart(2, "0");
     const clock = [whole / 3600, whole / 60 % 60, whole % 60].map(two).join(":");
-    put($("format"), `${rate} Hz  ${block} frames (${(1e3 * block / rate).toFixed(2)} ms)  ${clock}`);
+    const ms = (1e3 * block / rate).toFixed(2);
+    put($("format"), `${rate} Hz  ${block} frames (${ms} ms)  ${clock}`);
 }
 
 function showDelay(status) {
@@ -269,7 +272,8 @@ function showHealth(status) {
     put($("blocks"), late === null ? "hidden" : `late ${late}, lost ${lost}`);
     put($("backend"), status.backend ? `on ${status.backend}` : "");
     set($("blocks"), "className", late + lost > 0 ? "bad" : "");
-    put($("clocks"), ppm === null ? "one" : `two, input ${ppm < 0 ? "" : "+"}${ppm.toFixed(1)} ppm`);
+    put($("clocks"), ppm === null ? "one"
+        : `two, input ${ppm < 0 ? "" : "+"}${ppm.toFixed(1)} ppm`);
     for (const id of ["recording-title", "recording"]) set($(id), "hidden", !status.recording);
     if (status.recording)
         put($("recording"), `${status.recorded.toFixed(0)} s, ${status.recording}`);
@@ -298,10 +302,10 @@ function showChoice({ chosen, switching }) {
     }
 }
 
-/* Numbers that change all the time: nobody reads more than a few in a second. */
+/* Numbers that change all the time: nobody reads more than two in a second. */
 let figuresShown = 0;
 function showFigures(status) {
-    if (performance.now() < figuresShown + 250) return;
+    if (performance.now() < figuresShown + 480) return;
     figuresShown = performance.now();
     showFormat(status);
     showHealth(status);
@@ -365,14 +369,15 @@ function showChain(chain) {
     const numbered = (names ?? []).map((name, i) => [i + 1, `${i + 1} ${short(name)}`]);
     offer($("replace-choice"), numbered);
     offer($("replace-offer"), masks.map(({ text, name }) => [text, short(name)]));
-    set($("replace"), "hidden", !names || !names.length || !masks.length);
-    offer($("presets"), chain.presets.map(name => [name, short(name)]));
+    set($("replace"), "hidden", !names?.length);
+    offer($("presets"), (chain.presets ?? []).map(name => [name, short(name)]));
     for (const id of ["input", "output"])
         offer($(id), Array.from({ length: chain[`${id}s`] }, (_, i) => [i + 1, i + 1]));
     offer($("other"), [["", "–"], [0, "0 dry"], ...numbered]);
     set(document.querySelector("[data-do=undo]"), "disabled", !chain.can_undo);
-    $("gain").min = $("gain-number").min = chain.gain_least;
-    $("gain").max = $("gain-number").max = chain.gain_most;
+    remake("gain", [chain.gain_least, chain.gain_most], ([min, max]) => {
+        for (const id of ["gain", "gain-number"]) Object.assign($(id), { min, max });
+    });
     showBlind(chain.blind);
     showStages(chain);
     equaliser.show(chain);
@@ -396,7 +401,8 @@ function choose(number) {
 const actions = {
     quit: () => confirm("Stop halo live? The sound ends.") && send("quit"),
     mute: () => send("mute", [state.status?.muted ? 0 : 1]),
-    load: () => send("load", [Number($("replace-choice").value), $("replace-offer").value]),
+    load: () => $("replace-offer").value
+        && send("load", [Number($("replace-choice").value), $("replace-offer").value]),
     preset: () => $("presets").value && send("preset", [$("presets").value]),
     "preset/for-device": () => $("presets").value
         && send("preset/for-device", [$("presets").value], error =>
@@ -440,7 +446,7 @@ for (const id of ["gain", "ceiling"]) {
 /* ---- keys, as in the terminal ---- */
 
 const keys = {
-    " ": () => choose(maskRows().some(({ number, radio }) => number && radio.checked) ? 0 : lastMask),
+    " ": () => choose(maskRows().some(row => row.number && row.radio.checked) ? 0 : lastMask),
     "[": () => stepGain(-1), "<": () => stepGain(-1),
     "]": () => stepGain(1), ">": () => stepGain(1),
     m: actions.mute, u: () => send("undo"), r: () => send("reload"),
@@ -461,7 +467,8 @@ document.addEventListener("keydown", event => {
     if (types || modified || event.defaultPrevented) return;
     /* A button or box that has the focus takes the space key itself. */
     if (key === " " && target.matches("button, summary, [type=checkbox]")) return;
-    if (/^[0-9]$/.test(key)) choose(Number(key));
+    if (/^[0-9]$/.test(key) && !state.chain?.blind) choose(Number(key));
+    else if (/^[12]$/.test(key)) send("blind/hear", [Number(key)]);
     else if (keys[key]) keys[key]();
     else return;
     event.preventDefault();
@@ -475,5 +482,6 @@ addEventListener("hashchange", () => { /* a new link in the same tab */
 });
 document.addEventListener("DOMContentLoaded", () => {
     beginDrawing();
+    show("Connecting to halo …");
     connect();
 });

@@ -42,7 +42,8 @@ function makeControl(control, id, changed) {
     const { symbol, name, unit, points, toggle, least, most } = control;
     const data = { "data-do": "control", "data-symbol": symbol };
     const row = (...children) => element("div", { className: "setting", title: symbol,
-        "data-name": name.toLowerCase() }, element("label", { htmlFor: id }, short(name)), ...children);
+        "data-name": name.toLowerCase() }, element("label", { htmlFor: id }, short(name)),
+    ...children);
     if (points) {
         const select = element("select", { id, ...data }, ...points.map(({ value, label }) =>
             element("option", { value }, label)));
@@ -94,19 +95,19 @@ function command({ kind, symbol }, stage, value) {
 
 /* ---- cards ---- */
 
-let cards = []; /* by stage: { controls: [{ key, show }] } */
+let cards = []; /* by stage: { node, controls: [{ key, show, shown }] } */
 let held = false, waiting = null; /* whether a pointer is down on a card, and the chain meanwhile */
 const opened = new Map(); /* name of a stage: whether the user opened or closed its card */
 
 function makeHead(stage, number, count) {
     const about = [stage.option, stage.taps ? `${stage.taps} taps` : "",
-        stage.chooses ? "chosen above" : "", stage.failed ? "FAILED" : ""];
+        stage.chooses ? "the mask that is chosen" : "", stage.failed ? "FAILED" : ""];
     const act = (label, text, action, to, off) => button(label, action, { "data-n": number,
         "data-to": to, "aria-label": `${text} stage ${number}`, title: text, disabled: off });
-    return [element("span", { className: "number" }, number),
-        element("span", { className: "name", title: stage.text }, short(stage.name)),
-        element("span", { className: stage.failed ? "bad" : "soft" },
-            about.filter(Boolean).join(" ")),
+    return [element("span", { className: "soft" }, number),
+        element("span", { title: stage.text }, element("b", {}, short(stage.name)), " ",
+            element("span", { className: stage.failed ? "bad" : "soft" },
+                about.filter(Boolean).join(", "))),
         element("span", { className: "bar" },
             act("↑", "Move up", "stage/move", number - 1, number === 1),
             act("↓", "Move down", "stage/move", number + 1, number === count),
@@ -118,14 +119,17 @@ function makeCard(stage, index, { length }) {
     const ends = element("div", { className: "controls" }); /* mix and bypass */
     for (const [i, control] of stage.controls.entries()) {
         const key = `control ${number} ${control.kind} ${control.symbol}`;
-        const one = makeControl(control, `control-${number}-${i}`,
-            value => steady(key, ...command(control, number, value)));
-        controls.push({ key, show: one.show });
+        const one = makeControl(control, `control-${number}-${i}`, value => {
+            one.shown = null;
+            steady(key, ...command(control, number, value));
+        });
+        controls.push(Object.assign(one, { key, shown: null })); /* shown: halo's value */
         (control.kind === "port" ? body : ends).append(one.node);
     }
     const ports = body.children.length, many = ports > MANY;
     const search = many && element("input", { type: "search", placeholder: "Search controls",
-        "aria-label": `Search controls of stage ${number}`, "data-do": "search", "data-n": number });
+        "aria-label": `Search controls of stage ${number}`, "data-do": "search",
+        "data-n": number });
     search && search.addEventListener("input", () => {
         const word = search.value.trim().toLowerCase();
         for (const node of body.children) node.hidden = !node.dataset.name.includes(word);
@@ -163,14 +167,18 @@ function showStages(chain) {
     set($("stages-hidden"), "hidden", stages !== null);
     set($("add"), "hidden", stages === null);
     for (const [i, { controls }] of cards.entries())
-        for (const [j, { key, show }] of controls.entries())
-            if (!isMine(key)) show(stages[i].controls[j].value);
+        for (const [j, one] of controls.entries()) {
+            const { value } = stages[i].controls[j];
+            if (one.shown !== value && !isMine(one.key)) one.show(one.shown = value);
+        }
     offer($("add-at"), [[1, "at the start"], ...(stages ?? []).map(({ name }, i) =>
         [i + 2, `after ${i + 1} ${short(name)}`])]);
     remake("offers", chain.offers ?? null, showOffers);
 }
 
-$("stages").addEventListener("pointerdown", () => { held = true; });
+$("stages").addEventListener("pointerdown", ({ target }) => {
+    held = !target.matches("select, option"); /* A list may swallow the end. */
+});
 for (const type of ["pointerup", "pointercancel"])
     addEventListener(type, () => setTimeout(() => { /* A click comes after the pointer is up. */
         held = false;
