@@ -411,7 +411,7 @@ static int end_post(struct web_server *server, struct lws *wsi, struct web_post 
     if (post->opens_session)
         return open_session(server, wsi, post);
     web_status status =
-        server->settings->post(server->settings->context, post->body, post->taken, &answer);
+        server->settings->posted(server->settings->context, post->body, post->taken, &answer);
     forget_post(post);
     return reply(wsi, status, answer, "");
 }
