@@ -206,6 +206,8 @@ def strangers_cannot_join(server):
                  {"drop": ["Host"]}, {"drop": ["Connection"]}, {"method": "CONNECT"}):
         client = Client(server, **more)
         check(client.status in (0, 400, 403, 404, 405), f"{more}: {client.status}")
+    for path, status in (("/", 200), ("/live", 403), ("/none", 404)):
+        check(server.ask("GET", path, "a body")[0].status == status, f"GET {path} with a body")
     for cookie, status in ((right, 426), ("x=1", 403)):
         check(server.ask("GET", "/live", Cookie=cookie)[0].status == status, f"GET /live: {status}")
 

@@ -406,10 +406,12 @@ static int confirm_upgrade(const struct web_server *server, struct lws *wsi, con
 static int end_post(struct web_server *server, struct lws *wsi, struct web_post *post)
 {
     json_t *answer = NULL;
+    if (!post->body) /* a page was asked for */
+        return -1;
     if (post->opens_session)
         return open_session(server, wsi, post);
     web_status status =
-        server->settings->post(server->settings->context, post->body, post->taken, &answer);
+        server->settings->posted(server->settings->context, post->body, post->taken, &answer);
     forget_post(post);
     return reply(wsi, status, answer, "");
 }
@@ -431,8 +433,8 @@ static int take_request(struct web_server *server, struct lws *wsi, struct web_p
     const char *name = path + (path[0] == '/');
     if (strlen(path) != length || !is_own_host(server, host) || !is_own_origin(server, wsi, host))
         return refuse(wsi, HTTP_STATUS_FORBIDDEN, "this page was not opened by its own link");
-    post->opens_session = settings->token && strcmp(name, session_name) == 0;
-    if (posts && (post->opens_session || is_for(name, settings->post_name)))
+    post->opens_session = posts && settings->token && strcmp(name, session_name) == 0;
+    if (post->opens_session || (posts && is_for(name, settings->post_name)))
         return begin_post(wsi, post);
     if (posts || lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) == 0)
         return refuse(wsi, HTTP_STATUS_METHOD_NOT_ALLOWED, "only pages can be read here");
@@ -474,25 +476,24 @@ static int handle(struct lws *wsi, enum lws_callback_reasons reason, void *user,
     struct web_connection *connection = user;
     uint64_t ticks;
     switch ((int)reason) {
-    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: /* to websockets or HTTP/2 */
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
         return confirm_upgrade(server, wsi, in);
-    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: /* websockets, also those without a question */
+    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: /* any way to a WebSocket, also by HTTP/2 */
         return may_join(server, wsi) ? 0 : -1;
     case LWS_CALLBACK_RAW_ADOPT: /* CONNECT */
         return -1;
     case LWS_CALLBACK_RAW_RX_FILE:
         server->is_woken |= read(server->timer, &ticks, sizeof ticks) > 0;
         return 0;
-    case LWS_CALLBACK_ESTABLISHED:
-    case LWS_CALLBACK_RECEIVE:
-    case LWS_CALLBACK_SERVER_WRITEABLE:
-    case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
-    case LWS_CALLBACK_WS_SERVER_DROP_PROTOCOL:
-    case LWS_CALLBACK_CLOSED:
-        return web_sockets_handle(&server->sockets, wsi, reason, &connection->client, in, length);
     default:
-        return connection ? handle_http(server, wsi, reason, &connection->post, in, length) : 0;
+        break;
     }
+    if (!connection)
+        return 0;
+    int result = handle_http(server, wsi, reason, &connection->post, in, length);
+    return result
+               ? result
+               : web_sockets_handle(&server->sockets, wsi, reason, &connection->client, in, length);
 }
 
 static const struct lws_protocols protocols[] = {

@@ -55,7 +55,7 @@ struct web_settings {
     const char *post_name; /* name that takes posted texts; NULL: none */
     /* Takes a posted text, which is not 0-terminated. *reply (owned by the caller; NULL: memory ran
      * out) is the answer. */
-    web_status (*post)(void *context, const char *body, size_t size, json_t **reply);
+    web_status (*posted)(void *context, const char *body, size_t size, json_t **reply);
     const char *token;       /* token of a session; NULL: there are no sessions */
     const char *socket_name; /* name of the WebSocket, which needs a session; NULL: none */
     /* Clients of the WebSocket, by numbers below WEB_CLIENTS_MOST. web_server_close calls `left`

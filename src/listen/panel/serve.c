@@ -378,7 +378,7 @@ static enum status serve_page(struct serve *serve)
         .folder = serve->folder,
         .serves = is_served,
         .post_name = "answers",
-        .post = take_post,
+        .posted = take_post,
         .context = serve,
     };
     struct web_server *server;
