@@ -47,9 +47,10 @@ static bool is_small(const struct replay *replay)
     for (size_t i = 0; i < request->other_count; i++)
         is_small = is_small && strcmp(request->others[i], "m.txt") == 0;
     for (size_t i = 0; i < replay->event_count; i++)
-        is_small = is_small && ((replay->events[i].kind != LOGGED_LOAD &&
-                                 replay->events[i].kind != LOGGED_BANDS) ||
-                                is_small_mask(replay->events[i].text));
+        is_small =
+            is_small &&
+            ((replay->events[i].kind != LOGGED_LOAD && replay->events[i].kind != LOGGED_BANDS) ||
+             is_small_mask(replay->events[i].text));
     return is_small;
 }
 

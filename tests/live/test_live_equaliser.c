@@ -1,8 +1,8 @@
 /* Equalisers whose bands change while they sound: the sound is that of recursive sections before
  * and after the fade, and of both within it. */
 #include "design/design.h"
-#include "live_rig.h"
 #include "live/live_chain.h"
+#include "live_rig.h"
 #include "preset_rig.h"
 #include "stream.h"
 #include "suite.h"
@@ -26,8 +26,8 @@ static void begin(uint32_t rate, const char *const *specs)
     options.threads = 1;
     frames = changes = 0;
     for (; *specs; specs++)
-        ck_assert_int_eq(
-            stage_list_add(&options.stages, stage_ops_named("mask"), *specs, NULL), STATUS_OK);
+        ck_assert_int_eq(stage_list_add(&options.stages, stage_ops_named("mask"), *specs, NULL),
+                         STATUS_OK);
     const struct live_chain_request request = {.options = &options,
                                                .format = {.rate = rate, .channels = 1},
                                                .block = BLOCK,
@@ -230,9 +230,10 @@ START_TEST(a_stream_is_equalised)
 {
     preset_rig_begin();
     sound_text("auto.txt", auto_eq);
-    pid_t process = live_rig_start(LIVE_RIG_DEVICE "--osc 0 --meter-interval 0.02 "
-                                   "--record rec.wav --record-dry dry.wav --mask auto.txt --or "
-                                   "--mask half.txt --mask 'parametric:PK 500 3 1',@mix=0.5");
+    pid_t process =
+        live_rig_start(LIVE_RIG_DEVICE "--osc 0 --meter-interval 0.02 "
+                                       "--record rec.wav --record-dry dry.wav --mask auto.txt --or "
+                                       "--mask half.txt --mask 'parametric:PK 500 3 1',@mix=0.5");
     unsigned port = live_rig_osc_port();
     ck_assert_int_eq(send_command(port, "eq 2 \"PK 1000 6 1.4; LP 9000\" -3"), 0);
     ck_assert_int_eq(send_command(port, "eq 2 \"PK 1000 6; LP 9000\" -3"), 0);

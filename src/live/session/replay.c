@@ -417,8 +417,8 @@ static enum status change_mask(struct replay_state *state, const struct logged *
     if (logged->kind == LOGGED_LOAD) {
         if (!design_is_spec(logged->text))
             note("%s: at %.3f s mask %s was read again; its present content is used",
-             state->replay->path, (double)logged->frame / (double)state->replay->format.rate,
-             logged->text);
+                 state->replay->path, (double)logged->frame / (double)state->replay->format.rate,
+                 logged->text);
         struct mask *mask = NULL;
         TRY(stage_mask_read(logged->text, &chain->mask_format, &state->replay->options.settings,
                             &mask));
