@@ -143,36 +143,36 @@ struct band_control {
     enum band_value value;
 };
 
-static const struct eq_bands *bands_at(const struct live_controls *controls, size_t stage)
+/* Counts the controls of all bands up to number `index` (from 0), which is *found. If there are
+ * fewer, counts all. */
+static size_t find_band_control(const struct live_controls *controls, size_t index,
+                                struct band_control *found)
 {
-    return controls->chain ? live_chain_bands(controls->chain, stage) : NULL;
-}
-
-/* Finds control `index` of all bands. False: there are fewer. */
-static bool band_control_at(const struct live_controls *controls, size_t index,
-                            struct band_control *found)
-{
+    size_t count = 0, stages = controls->chain ? controls->chain->stages.count : 0;
     for (enum band_value value = BAND_GAIN; value < BAND_VALUES; value++)
-        for (size_t stage = 0; stage < controls->stages->count; stage++) {
-            const struct eq_bands *bands = bands_at(controls, stage);
+        for (size_t stage = 0; stage < stages; stage++) {
+            const struct eq_bands *bands = live_chain_bands(controls->chain, stage);
             for (size_t b = 0; bands && b < bands->count; b++) {
                 if (value == BAND_GAIN && !eq_band_kind_of(bands->bands[b].kind)->has_gain)
                     continue;
                 *found = (struct band_control){stage, b, value};
-                if (index-- == 0)
-                    return true;
+                if (count++ == index)
+                    return count;
             }
         }
-    return false;
+    return count;
+}
+
+static bool band_control_at(const struct live_controls *controls, size_t index,
+                            struct band_control *found)
+{
+    return find_band_control(controls, index, found) > index;
 }
 
 static size_t count_all(const struct live_controls *controls)
 {
     struct band_control ignored;
-    size_t count = controls->count;
-    while (controls->stages && band_control_at(controls, count - controls->count, &ignored))
-        count++;
-    return count;
+    return controls->count + find_band_control(controls, SIZE_MAX, &ignored);
 }
 
 static double *value_of(struct eq_band *band, enum band_value value)
@@ -199,7 +199,8 @@ static double next_of_band(const struct eq_band *band, enum band_value value, in
 static enum status set_band(const struct live_controls *controls, const struct band_control *at,
                             double wanted)
 {
-    struct eq_bands now = *bands_at(controls, at->stage), next = {.preamp = now.preamp};
+    struct eq_bands now = *live_chain_bands(controls->chain, at->stage),
+                    next = {.preamp = now.preamp};
     double rate = controls->chain->request.format.rate;
     *value_of(&now.bands[at->band], at->value) = wanted;
     for (size_t i = 0; i < now.count; i++)
@@ -211,7 +212,7 @@ static enum status set_band(const struct live_controls *controls, const struct b
 
 static void step_band(struct live_controls *controls, const struct band_control *at, int direction)
 {
-    const struct eq_band *band = &bands_at(controls, at->stage)->bands[at->band];
+    const struct eq_band *band = &live_chain_bands(controls->chain, at->stage)->bands[at->band];
     if (set_band(controls, at, next_of_band(band, at->value, direction)) != STATUS_OK)
         controls->notice = "the band's value cannot go further";
 }
@@ -239,7 +240,7 @@ static bool set_band_named(struct live_controls *controls, size_t stage, const c
 static struct live_status_control show_band(struct live_controls *controls,
                                             const struct band_control *at)
 {
-    struct eq_band band = bands_at(controls, at->stage)->bands[at->band];
+    struct eq_band band = live_chain_bands(controls->chain, at->stage)->bands[at->band];
     const char *name = eq_band_kind_of(band.kind)->name;
     if (at->value == BAND_GAIN)
         snprintf(controls->text, sizeof controls->text, "%zu eq %s %.4g Hz %+.1f dB", at->stage + 1,
