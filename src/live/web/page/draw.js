@@ -8,10 +8,10 @@ const surfaces = {};
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const PACE = 240; /* ms between two statuses that the page itself shows */
 const CALM = 250; /* ms between two pictures of levels if the user wants little motion */
-let ink = {}, frameAsked = false, moved = 0, moving = 0, levels = null, told = 0;
+let ink = {}, frameAsked = false, moved = 0, moving = 0, drawer = null, told = 0;
 
 /* Sends something to the thread that draws levels. */
-const tell = (what, given, transfer = []) => levels.postMessage([what, given], transfer);
+const tell = (what, given, transfer = []) => drawer.postMessage([what, given], transfer);
 
 function tellLevel(what, text) {
     const now = performance.now();
@@ -77,7 +77,7 @@ function resize({ target: { id }, contentRect: { width, height } }) {
 
 function beginDrawing() {
     const observer = new ResizeObserver(entries => entries.forEach(resize)), canvases = {};
-    levels = new Worker("levels.js");
+    drawer = new Worker("levels.js");
     for (const id of ["in", "out", "spectrum"]) canvases[id] = $(id).transferControlToOffscreen();
     tell("begin", canvases, Object.values(canvases));
     for (const canvas of document.querySelectorAll("canvas")) observer.observe(canvas);
