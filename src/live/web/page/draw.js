@@ -35,13 +35,15 @@ function atFrame() {
     requestAnimationFrame(() => {
         showFresh();
         frameAsked = false; /* What showFresh() made dirty is drawn now. */
-        for (const one of Object.values(surfaces)) {
-            if (!one.dirty || !one.width) continue;
-            one.dirty = false;
-            one.pen.clearRect(0, 0, one.width, one.height);
-            one.draw(one);
-        }
+        for (const one of Object.values(surfaces))
+            if (one.dirty && one.width) draw(one);
     });
+}
+
+function draw(one) {
+    one.dirty = false;
+    one.pen.clearRect(0, 0, one.width, one.height);
+    one.draw(one);
 }
 
 /* A frame that can wait a little. */
@@ -71,7 +73,7 @@ function resize({ target: { id }, contentRect: { width, height } }) {
         return tell("size", size);
     }
     fit(surfaces[id], size);
-    dirty(id);
+    draw(surfaces[id]); /* at once: the new size has cleared it */
     if (id === "response") equaliser.place();
 }
 
@@ -114,6 +116,11 @@ function showMeters(status) {
                 `${i + 1}: peak ${dbfs(peak)}, rms ${dbfs(rms)}`).join("; "));
     }
 }
+
+addEventListener("resize", () => { /* The meters' height depends on their width. */
+    for (const side of ["in", "out"]) $(side).wide = $(side).clientWidth;
+    showMeters(state.status);
+});
 
 function showLook() {
     const seconds = responses.quantity === "impulse" ? 0 : Number($("average").value);
