@@ -8,10 +8,10 @@ const surfaces = {};
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const PACE = 240; /* ms between two statuses that the page itself shows */
 const CALM = 250; /* ms between two pictures of levels if the user wants little motion */
-let ink = {}, frameAsked = false, moved = 0, moving = 0, levels = null, told = 0;
+let ink = {}, frameAsked = false, moved = 0, moving = 0, drawer = null, told = 0;
 
 /* Sends something to the thread that draws levels. */
-const tell = (what, given, transfer = []) => levels.postMessage([what, given], transfer);
+const tell = (what, given, transfer = []) => drawer.postMessage([what, given], transfer);
 
 function tellLevel(what, text) {
     const now = performance.now();
@@ -35,13 +35,15 @@ function atFrame() {
     requestAnimationFrame(() => {
         showFresh();
         frameAsked = false; /* What showFresh() made dirty is drawn now. */
-        for (const one of Object.values(surfaces)) {
-            if (!one.dirty || !one.width) continue;
-            one.dirty = false;
-            one.pen.clearRect(0, 0, one.width, one.height);
-            one.draw(one);
-        }
+        for (const one of Object.values(surfaces))
+            if (one.dirty && one.width) draw(one);
     });
+}
+
+function draw(one) {
+    one.dirty = false;
+    one.pen.clearRect(0, 0, one.width, one.height);
+    one.draw(one);
 }
 
 /* A frame that can wait a little. */
@@ -71,13 +73,13 @@ function resize({ target: { id }, contentRect: { width, height } }) {
         return tell("size", size);
     }
     fit(surfaces[id], size);
-    dirty(id);
+    draw(surfaces[id]); /* at once: the new size has cleared it */
     if (id === "response") equaliser.place();
 }
 
 function beginDrawing() {
     const observer = new ResizeObserver(entries => entries.forEach(resize)), canvases = {};
-    levels = new Worker("levels.js");
+    drawer = new Worker("levels.js");
     for (const id of ["in", "out", "spectrum"]) canvases[id] = $(id).transferControlToOffscreen();
     tell("begin", canvases, Object.values(canvases));
     for (const canvas of document.querySelectorAll("canvas")) observer.observe(canvas);
@@ -114,6 +116,11 @@ function showMeters(status) {
                 `${i + 1}: peak ${dbfs(peak)}, rms ${dbfs(rms)}`).join("; "));
     }
 }
+
+addEventListener("resize", () => { /* The meters' height depends on their width. */
+    for (const side of ["in", "out"]) $(side).wide = $(side).clientWidth;
+    showMeters(state.status);
+});
 
 function showLook() {
     const seconds = responses.quantity === "impulse" ? 0 : Number($("average").value);

@@ -141,7 +141,8 @@ const equaliser = {
         set($("equaliser-which"), "hidden", options.length < 2);
         set($("panel-equaliser"), "hidden", stages === null);
         set($("equaliser-add"), "hidden", options.length > 0);
-        for (const id of ["equaliser-tools", "equaliser-save"]) set($(id), "hidden", !options.length);
+        for (const id of ["equaliser-tools", "equaliser-save"])
+            set($(id), "hidden", !options.length);
         const before = this.stage;
         this.stage = Number($("equaliser-stage").value);
         if (this.stage === before && (this.drag || isMine("eq"))) return;

@@ -279,13 +279,17 @@ function showHealth(status) {
         put($("recording"), `${status.recorded.toFixed(0)} s, ${status.recording}`);
 }
 
-function showNumber(id, value) {
-    if (isMine(id) || value === null || value === undefined) return;
-    if (Number($(id).value) !== value) $(id).value = value;
-    const field = $(`${id}-number`), text = plain(value, 1);
-    if (document.activeElement !== field && field.value !== text) field.value = text;
-    if ($(id).spoken !== text)
-        $(id).setAttribute("aria-valuetext", `${$(id).spoken = text} dB`);
+const levels = {}; /* gain and ceiling, as controls of stages.js */
+function makeLevels([least, most]) {
+    const make = (id, name, about) => levels[id] = makeControl({ symbol: id, name, unit: "dB",
+        default: 0, digits: 1, ...about }, id, value => steady(id, id, [value]));
+    make("gain", "Gain", { least, most });
+    make("ceiling", "Ceiling", { least: -60, most: 0 });
+    $("levels").replaceChildren(levels.gain.node, levels.ceiling.node);
+}
+
+function showLevel(id, value) {
+    if (levels[id] && Number.isFinite(value) && !isMine(id)) levels[id].show(value);
 }
 
 let lastMask = 1; /* for the key that ends dry */
@@ -317,8 +321,8 @@ function showStatus(status) {
     put($("device"), status.device ?? "no device");
     set($("device"), "title", status.device ?? "");
     showFigures(status);
-    showNumber("gain", status.gain_db);
-    showNumber("ceiling", status.ceiling_db);
+    showLevel("gain", status.gain_db);
+    showLevel("ceiling", status.ceiling_db);
     press($("mute"), status.muted);
     put($("alarm"), status.howled ? "FEEDBACK: MUTED" : status.muted ? "MUTED" : "");
     set($("alarm"), "hidden", !$("alarm").shown);
@@ -375,9 +379,7 @@ function showChain(chain) {
         offer($(id), Array.from({ length: chain[`${id}s`] }, (_, i) => [i + 1, i + 1]));
     offer($("other"), [["", "–"], [0, "0 dry"], ...numbered]);
     set(document.querySelector("[data-do=undo]"), "disabled", !chain.can_undo);
-    remake("gain", [chain.gain_least, chain.gain_most], ([min, max]) => {
-        for (const id of ["gain", "gain-number"]) Object.assign($(id), { min, max });
-    });
+    remake("levels", [chain.gain_least, chain.gain_most], makeLevels);
     showBlind(chain.blind);
     showStages(chain);
     equaliser.show(chain);
@@ -386,8 +388,10 @@ function showChain(chain) {
 
 /* ---- what the controls do ---- */
 
-const stepGain = by => steady("gain", "gain",
-    [clamp(Math.round(10 * (Number($("gain").value) + by)) / 10, $("gain").min, $("gain").max)]);
+function stepGain(by) {
+    $("gain").value = Math.round(10 * (Number($("gain").value) + by)) / 10;
+    $("gain").dispatchEvent(new Event("input"));
+}
 
 function choose(number) {
     const row = maskRows().find(one => one.number === number);
@@ -430,18 +434,6 @@ document.addEventListener("click", event => {
 
 $("save").addEventListener("submit", event => event.preventDefault());
 $("masks").addEventListener("change", ({ target }) => choose(Number(target.value)));
-for (const id of ["gain", "ceiling"]) {
-    const field = $(`${id}-number`);
-    $(id).addEventListener("input", () => {
-        field.value = plain(Number($(id).value), 1);
-        steady(id, id, [Number($(id).value)]);
-    });
-    field.addEventListener("change", () => {
-        if (field.value !== "" && field.checkValidity()) steady(id, id, [Number(field.value)]);
-        else report(`${field.getAttribute("aria-label")}: ${field.min} to ${field.max}`);
-    });
-    $(id).addEventListener("dblclick", () => steady(id, id, [0]));
-}
 
 /* ---- keys, as in the terminal ---- */
 

@@ -5,25 +5,21 @@
 "use strict";
 
 const MANY = 24; /* controls; a card with more is closed at first and can be searched */
-const POSITIONS = 1000; /* of a slider */
+const POSITIONS = 1000; /* of a logarithmic slider */
 
 /* ---- values of a control ---- */
 
-const isLogarithmic = ({ logarithmic, least, most }) => logarithmic && least > 0 && most > least;
-
-function toPosition(control, value) {
-    const { least, most } = control;
-    if (control.integer) return value;
-    return Math.round(POSITIONS * (isLogarithmic(control)
-        ? Math.log(Math.max(value, least) / least) / Math.log(most / least)
-        : (value - least) / (most - least)));
-}
-
-function fromPosition(control, position) {
-    const { least, most } = control, share = position / POSITIONS;
-    if (control.integer) return position;
-    return Number((isLogarithmic(control) ? least * (most / least) ** share
-        : least + share * (most - least)).toPrecision(4));
+/* A slider: its properties, and value <-> position. */
+function sliderOf({ logarithmic, integer, least, most }) {
+    if (!logarithmic || integer || !(least > 0)) {
+        const step = integer ? 1 : 10 ** Math.floor(Math.log10((most - least) / 500));
+        return { range: { min: least, max: most, step }, to: value => value,
+            from: position => Number(position.toPrecision(6)) };
+    }
+    const turns = Math.log(most / least);
+    return { range: { min: 0, max: POSITIONS, step: "any" },
+        to: value => POSITIONS * Math.log(Math.max(value, least) / least) / turns,
+        from: position => Number((least * Math.exp(position / POSITIONS * turns)).toPrecision(4)) };
 }
 
 /* As the terminal shows a control: "1.2 kHz", "-6 dB". */
@@ -56,26 +52,28 @@ function makeControl(control, id, changed) {
         return { node: row(box), show: value => set(box, "checked", value > 0) };
     }
     const bounded = least !== null && most !== null && most > least;
+    const { range, to, from } = bounded ? sliderOf(control) : {};
     const number = element("input", { type: "number", step: control.integer ? 1 : "any",
         id: bounded ? `${id}-number` : id, "aria-label": unit ? `${name}, ${unit}` : name,
         ...bounded ? { min: least, max: most } : {}, ...data });
-    const slider = bounded && element("input", { type: "range", id, ...data,
-        min: control.integer ? least : 0, max: control.integer ? most : POSITIONS });
+    const slider = bounded && element("input", { type: "range", id, ...data, ...range });
     const show = value => {
-        const text = String(Number(value.toPrecision(6)));
+        const { digits } = control;
+        const text = digits ? plain(value, digits) : String(Number(value.toPrecision(6)));
         if (document.activeElement !== number) set(number, "value", text);
-        if (!slider) return;
-        set(slider, "value", String(toPosition(control, value)));
+        if (!slider || slider.text === text) return;
+        slider.value = to(value);
         slider.setAttribute("aria-valuetext", worded(control, value));
+        slider.text = text;
     };
     number.addEventListener("change", () => {
         if (number.value === "" || !number.checkValidity())
             return report(`${name}: ${least} to ${most}`);
-        if (slider) slider.value = toPosition(control, Number(number.value));
+        show(Number(number.value));
         changed(Number(number.value));
     });
     slider && slider.addEventListener("input", () => {
-        const value = fromPosition(control, Number(slider.value));
+        const value = from(Number(slider.value));
         show(value);
         changed(value);
     });
@@ -236,11 +234,9 @@ function stepControl(by) {
     const node = document.activeElement;
     if (!reached().includes(node)) return;
     if (node.type === "checkbox") return node.click();
-    if (node.type === "range") {
-        const fine = node.max - node.min <= POSITIONS / 20 || node.step === "1"
-            && Number(node.max) !== POSITIONS;
-        node.value = Number(node.value) + by * (fine ? 1 : POSITIONS / 50);
-    } else node.selectedIndex = clamp(node.selectedIndex + by, 0, node.options.length - 1);
+    if (node.type === "range")
+        node.value = Number(node.value) + by * (node.step === "1" ? 1 : (node.max - node.min) / 50);
+    else node.selectedIndex = clamp(node.selectedIndex + by, 0, node.options.length - 1);
     node.dispatchEvent(new Event(node.type === "range" ? "input" : "change"));
 }
 
