@@ -113,7 +113,7 @@ class Halo:
         """The replay of the take's log gives the same samples: crossfades and all."""
         again = self.work / "again.wav"
         subprocess.run([HALO, "render", self.dry, again, "--replay", f"{self.rec}.log", "--force"],
-                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                       cwd=self.work, check=True, stdout=subprocess.DEVNULL)
         sounds = [numpy.frombuffer(path.read_bytes()[-frames:], "<f4")
                   for path, frames in ((self.rec, 0), (again, 0))]
         count = min(map(len, sounds)) - RATE
