@@ -254,6 +254,7 @@ const equaliser = {
             const { kind, hz, db, q } = this.bands[i];
             const y = yOfDb(plot, hasGain(kind) ? clamp(db, -rangeDb(), rangeDb()) : 0);
             const x = clamp(xOf(plot, hz), plot.left, plot.left + plot.wide);
+            handle.at = { x, y };
             handle.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
             set(handle, "className", i === this.chosen ? "handle chosen" : "handle");
             const text = [KINDS[kind], hertz(hz), hasGain(kind) && signed(db), `Q ${q.toFixed(2)}`]
@@ -301,14 +302,20 @@ const gainAt = (plot, y) => tenth(clamp(dbOfY(plot, y), -rangeDb(), rangeDb()));
 const bandOf = node => node.dataset?.do === "band" || node.dataset?.do === "band-remove"
     ? Number(node.dataset.n) - 1 : -1;
 
+/* Takes the nearest band: handles may lie over each other. */
 $("handles").addEventListener("pointerdown", event => {
-    const index = bandOf(event.target);
-    if (index < 0 || event.button) return;
+    if (bandOf(event.target) < 0 || event.button) return;
+    event.preventDefault();
     event.target.setPointerCapture(event.pointerId);
+    const { left, top } = $("handles").getBoundingClientRect();
+    const far = ({ x, y }) => Math.hypot(x - event.clientX + left, y - event.clientY + top);
+    const index = equaliser.handles.reduce((best, handle, i, all) =>
+        far(handle.at) < far(all[best].at) ? i : best, 0);
     const { hz, db } = equaliser.bands[index], plot = plotOf(surfaces.response);
     equaliser.drag = { index, x: event.clientX - xOf(plot, hz),
         y: event.clientY - yOfDb(plot, db) };
     equaliser.chosen = index;
+    equaliser.focus();
     equaliser.refresh();
 });
 

@@ -323,7 +323,7 @@ function showStatus(status) {
     showFigures(status);
     showLevel("gain", status.gain_db);
     showLevel("ceiling", status.ceiling_db);
-    press($("mute"), status.muted);
+    if (!isMine("mute")) press($("mute"), status.muted);
     put($("alarm"), status.howled ? "FEEDBACK: MUTED" : status.muted ? "MUTED" : "");
     set($("alarm"), "hidden", !$("alarm").shown);
     put($("preset"), [status.preset, status.coming_preset && `→ ${status.coming_preset} …`]
@@ -404,7 +404,10 @@ function choose(number) {
 /* Actions of buttons by data-do. Any other name is a command of halo. */
 const actions = {
     quit: () => confirm("Stop halo live? The sound ends.") && send("quit"),
-    mute: () => send("mute", [state.status?.muted ? 0 : 1]),
+    mute() {
+        press($("mute"), !$("mute").pressed);
+        steady("mute", "mute", [$("mute").pressed ? 1 : 0]);
+    },
     load: () => $("replace-offer").value
         && send("load", [Number($("replace-choice").value), $("replace-offer").value]),
     preset: () => $("presets").value && send("preset", [$("presets").value]),
