@@ -203,11 +203,15 @@ static int refuse(struct lws *wsi, web_status status, const char *why)
 
 static const char *type_of(const char *name)
 {
+    static const struct {
+        const char *ending, *type;
+    } types[] = {{".html", "text/html; charset=utf-8"},
+                 {".css", "text/css; charset=utf-8"},
+                 {".svg", "image/svg+xml"}};
     const char *ending = strrchr(name, '.');
-    if (ending && strcmp(ending, ".html") == 0)
-        return "text/html; charset=utf-8";
-    if (ending && strcmp(ending, ".css") == 0)
-        return "text/css; charset=utf-8";
+    for (size_t i = 0; ending && i < sizeof types / sizeof *types; i++)
+        if (strcmp(ending, types[i].ending) == 0)
+            return types[i].type;
     return "text/javascript; charset=utf-8";
 }
 
