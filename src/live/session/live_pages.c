@@ -8,9 +8,12 @@
 #include "live/web/spectrum.h"
 #include "web/web_server.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-static const double SPECTRUM_EVERY = 0.1; /* seconds */
+static const double SPECTRUM_EVERY = 0.2; /* seconds */
 static const double CHAIN_EVERY = 2;      /* seconds: presets may have changed elsewhere */
 
 struct live_pages {
@@ -53,31 +56,39 @@ static void fit_spectra(struct live_pages *pages, const struct live_history *con
     pages->rate = rate;
 }
 
-static json_t *bands_json(struct spectrum *spectrum, const struct live_history *history)
+/* Appends the bands as ,"NAME":[-20.5,...] with one decimal. This happens often, so it
+ * does without numbers of the JSON library. Null: there is no reading. */
+static void append_bands(char *text, size_t size, const char *name, struct spectrum *spectrum,
+                         const struct live_history *history)
 {
     float db[SPECTRUM_BANDS];
-    if (!spectrum || !history || !spectrum_read(spectrum, history, db))
-        return json_null();
-    json_t *array = json_array();
-    for (size_t i = 0; i < SPECTRUM_BANDS; i++)
-        json_array_append_new(array, json_real((double)(int)(10 * db[i]) / 10));
-    return array;
+    bool is_read = spectrum && history && spectrum_read(spectrum, history, db);
+    size_t at = strlen(text);
+    at += (size_t)snprintf(text + at, size - at, ",\"%s\":%s", name, is_read ? "[" : "null");
+    for (size_t i = 0; is_read && i < SPECTRUM_BANDS; i++) {
+        int tenths = (int)lrintf(10 * db[i]);
+        at += (size_t)snprintf(text + at, size - at, "%s%s%d.%d", i > 0 ? "," : "",
+                               tenths < 0 ? "-" : "", abs(tenths) / 10, abs(tenths) % 10);
+    }
+    if (is_read)
+        snprintf(text + at, size - at, "]");
 }
 
 static void show_spectrum(struct live_pages *pages, const struct stream_session *stream)
 {
+    enum { BAND_BYTES = 8 }; /* ",-144.0" */
     const struct live_history *const histories[] = {live_input_of(stream->live),
                                                     live_output_of(stream->live)};
+    char text[2 * SPECTRUM_BANDS * BAND_BYTES + 100] = "{\"event\":\"spectrum\"";
     double now = monotonic_seconds();
     if (now < pages->spectrum_at + SPECTRUM_EVERY)
         return;
     pages->spectrum_at = now;
     fit_spectra(pages, histories, stream->info.rate);
-    live_web_publish(
-        pages->web, LIVE_WEB_SPECTRUM,
-        json_pack("{s:s, s:o, s:o}", "event", "spectrum", "in",
-                  bands_json(pages->spectra[0], histories[0]), "out",
-                  stream->blind ? json_null() : bands_json(pages->spectra[1], histories[1])));
+    append_bands(text, sizeof text, "in", pages->spectra[0], histories[0]);
+    append_bands(text, sizeof text, "out", stream->blind ? NULL : pages->spectra[1], histories[1]);
+    strcat(text, "}");
+    live_web_publish_text(pages->web, LIVE_WEB_SPECTRUM, text);
 }
 
 /* ---- the chain ---- */
@@ -122,6 +133,7 @@ void live_pages_show(struct live_session *session, const struct live_status *sta
     live_web_publish(pages->web, LIVE_WEB_STATUS, view_status_json(&shown));
     show_spectrum(pages, &session->stream);
     show_outages(pages, &session->stream.load.ledger);
+    live_web_flush(pages->web);
 }
 
 /* ---- requests ---- */

@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 enum {
-    LETTERS_MOST = 64, /* answers and messages that wait for a page at most */
+    LETTERS_MOST = 64,   /* answers and messages that wait for a page at most */
+    LIVE_WEB_DIGITS = 9, /* of numbers, so that floats are exact */
     TOKEN_BYTES = 16,
     TOKEN_TEXT = 2 * TOKEN_BYTES + 1,
     LINK_BYTES = WEB_LINK + TOKEN_TEXT + 1,
@@ -408,11 +409,17 @@ void live_web_answer(struct live_web *web, const struct live_web_request *reques
                             error ? json_text(error) : json_null()));
 }
 
-void live_web_publish(struct live_web *web, enum live_web_topic topic, json_t *object)
+/* Releases the object. NULL: memory ran out. */
+static char *to_text(json_t *object)
 {
-    char *text = json_line(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(LIVE_WEB_DIGITS));
+    json_decref(object);
+    return text;
+}
+
+void live_web_publish_text(struct live_web *web, enum live_web_topic topic, const char *text)
+{
     struct letter *letter = make_letter(text);
-    free(text);
     if (!letter)
         return;
     pthread_mutex_lock(&web->lock);
@@ -420,6 +427,17 @@ void live_web_publish(struct live_web *web, enum live_web_topic topic, json_t *o
     web->topics[topic] = letter;
     web->numbers[topic]++;
     pthread_mutex_unlock(&web->lock);
+}
+
+void live_web_publish(struct live_web *web, enum live_web_topic topic, json_t *object)
+{
+    char *text = to_text(object);
+    live_web_publish_text(web, topic, text);
+    free(text);
+}
+
+void live_web_flush(struct live_web *web)
+{
     web_server_wake(web->server);
 }
 
@@ -439,7 +457,7 @@ void live_web_send_text(struct live_web *web, const struct live_web_page *page, 
 
 void live_web_send(struct live_web *web, const struct live_web_page *page, json_t *object)
 {
-    char *text = json_line(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    char *text = to_text(object);
     live_web_send_text(web, page, text);
     free(text);
 }

@@ -76,8 +76,11 @@ bool live_web_take(struct live_web *web, struct live_web_request *request);
 void live_web_answer(struct live_web *web, const struct live_web_request *request,
                      const char *error);
 
-/* Shows an object on all pages, and releases it. NULL (memory ran out) is ignored. Threads: any. */
+/* Shows an object on all pages, and releases it. NULL (memory ran out) is ignored. The second
+ * function takes a text of JSON. Pages get it at the next live_web_flush. Threads: any. */
 void live_web_publish(struct live_web *web, enum live_web_topic topic, json_t *object);
+void live_web_publish_text(struct live_web *web, enum live_web_topic topic, const char *text);
+void live_web_flush(struct live_web *web);
 
 /* Sends an object to a page, or to all (NULL), and releases it. Threads: any. */
 void live_web_send(struct live_web *web, const struct live_web_page *page, json_t *object);

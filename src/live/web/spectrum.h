@@ -25,7 +25,7 @@ size_t spectrum_history(size_t channels, uint32_t rate);
 MUST_CHECK enum status spectrum_create(size_t channels, uint32_t rate, struct spectrum **spectrum);
 void spectrum_destroy(struct spectrum *spectrum);
 
-/* Reads the present spectrum in dB, about ten times a second. `history`: of the same channels and
+/* Reads the present spectrum in dB, about five times a second. `history`: of the same channels and
  * rate; it may be another stream's than before. Returns false if there is no reading: the stream
  * has just begun, or the step overtook the reader. */
 bool spectrum_read(struct spectrum *spectrum, const struct live_history *history,
