@@ -35,7 +35,7 @@ struct option_row {
     const char *help;         /* words of --help; a \n is a blank */
     char letter;              /* short form, or 0 */
     const char *former_name;  /* older name that is still understood but not listed; or NULL */
-    bool optional;            /* may be given as --NAME or --NAME=VALUE; --NAME stores no value */
+    bool optional;            /* may be given as --NAME, which stores no value */
     bool is_file;             /* shells complete file names */
     size_t given;             /* OPT_GIVEN of a bool that is set if the option is given; 0: none */
     int value;                /* value of a flag, or of a choice's first name */

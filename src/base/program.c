@@ -362,6 +362,19 @@ static enum status check_dashes(const struct parser *parser, char **argv)
     return STATUS_OK;
 }
 
+/* The value of an option. If it may be missing, and the command takes no arguments, the next word is
+ * the value, unless that is an option. NULL: there is none. */
+static const char *value_of(const struct parser *parser, int number, char **argv)
+{
+    const struct option_group *group;
+    const struct option_row *row = row_of(parser, number, &group);
+    const char *next = argv[optind];
+    if (optarg || !row->optional || parser->command->arguments || !next || next[0] == '-')
+        return optarg;
+    optind++;
+    return next;
+}
+
 static enum status parse_all(struct parser *parser, int argc, char **argv)
 {
     fill_tables(parser);
@@ -372,12 +385,13 @@ static enum status parse_all(struct parser *parser, int argc, char **argv)
         int number = getopt_long(argc, argv, parser->shorts, parser->longs, NULL);
         if (number == -1)
             break;
+        const char *word = argv[optind - 1];
         if (number == '?' || number == ':')
             status = refuse(parser, number, argv);
         else if (number == 1)
             status = parse_argument(parser, optarg);
         else
-            status = parse_option(parser, number, optarg, argv[optind - 1]);
+            status = parse_option(parser, number, value_of(parser, number, argv), word);
     }
     if (parser->help && optind < argc && strcmp(argv[optind], "all") == 0)
         parser->help = HELP_ALL;

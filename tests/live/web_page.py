@@ -35,12 +35,11 @@ def element(**data):
 
 class Halo:
     """A stream that records its output and its input."""
-    def __init__(self, work, port, record="take"):
+    def __init__(self, work, port, record="take", device=("--device", "null:in=in.wav")):
         self.work, self.lines = work, []
         self.rec, self.dry = work / f"{record}.wav", work / f"{record}-dry.wav"
         self.process = subprocess.Popen(
-            [HALO, "live", "--device", "null:in=in.wav", "--block", "256",
-             "--no-feedback-guard", "--mask", "half.txt", "--or", "--mask", "quarter.txt", "--lv2",
+            [HALO, "live", *device, "--block", "256", "--no-feedback-guard", "--mask", "half.txt", "--or", "--mask", "quarter.txt", "--lv2",
              f"{AMPLIFIER},gain=0", f"--web=127.0.0.1:{port}", "--plain", "--fade", "0.02",
              "--record", str(self.rec), "--record-dry", str(self.dry), "--force"],
             cwd=work, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -119,6 +118,47 @@ class Halo:
         count = min(map(len, sounds)) - RATE
         difference = abs(sounds[0][-count:] - sounds[1][-count:]).max()
         assert difference < 1e-5, f"the replay differs by {difference}"
+
+
+class PipeWire:
+    """A server of its own, with a sink that nobody hears and a program that plays noise."""
+    def __init__(self, work):
+        self.log = open(work / "pipewire.log", "w", encoding="utf-8")
+        folder = work / "config/pipewire/pipewire.conf.d"
+        folder.mkdir(parents=True)
+        (folder / "sink.conf").write_text("""
+context.properties = { default.clock.rate = 48000 default.clock.quantum = 4096 }
+context.objects = [ { factory = adapter args = { factory.name = support.null-audio-sink
+  node.name = speakers media.class = Audio/Sink audio.position = [ FL FR ]
+  priority.session = 3000 priority.driver = 3000 } } ]""")
+        self.work, self.processes = work, []
+        self.start("pipewire")
+        until("PipeWire", (work / "runtime/pipewire-0").exists)
+        self.start("dbus-run-session", "wireplumber")
+        until("the sink's ports", lambda: "speakers:playback_FR" in self.ports())
+
+    def start(self, *command):
+        self.processes.append(subprocess.Popen(command, stdout=self.log, stderr=self.log,
+                                               stdin=subprocess.DEVNULL))
+
+    @staticmethod
+    def ports():
+        return subprocess.run(["pw-link", "-i"], check=False, text=True,
+                              capture_output=True).stdout
+
+    def play_to(self, sink):
+        until(f"the sink {sink}", lambda: f"{sink}:playback" in self.ports())
+        self.start("pw-cat", "-p", str(self.work / "in.wav"))
+        for side in ("FL", "FR"):
+            until("a link", lambda: subprocess.run(
+                ["pw-link", f"pw-cat:output_{side}", f"{sink}:playback_{side}"], check=False,
+                stderr=self.log).returncode == 0)
+
+    def close(self):
+        for process in reversed(self.processes):
+            process.terminate()
+            process.wait()
+        self.log.close()
 
 
 def fill(browser, path, text):
@@ -330,6 +370,17 @@ def main():
         browser.click(element(do="choose", n=2) + "/..")
         again.expect_gain("after a restart", -12.04)
         again.end()
+        if all(map(shutil.which, ("pipewire", "wireplumber", "pw-cat", "pw-link"))):
+            pipewire = PipeWire(work)
+            stack.callback(pipewire.close)
+            sink = Halo(work, port, "sink", ("--driver", "pipewire", "--sink", "Web", "--output",
+                                             "speakers"))
+            stack.callback(sink.process.kill)
+            pipewire.play_to("Web")
+            browser.wait("//fieldset[@id='all' and not(@disabled)]")
+            masks_and_levels(browser, sink)
+            print("PipeWire", flush=True)
+            sink.end()
 
 
 main()

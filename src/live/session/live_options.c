@@ -37,7 +37,7 @@ static const struct option_row rows[] = {
                 .given = OPT_GIVEN(struct live_options, osc)),
     OPT_STRING("web", "ADDRESS:PORT", struct live_options, web.address,
                "show and steer the stream in a browser of this machine, by a link\n"
-               "that is printed; with =0.0.0.0:4256 from other machines too",
+               "that is printed; with 0.0.0.0:4256 from other machines too",
                .optional = true, .given = OPT_GIVEN(struct live_options, web.wanted)),
     OPT_FILE("tls-certificate", "FILE", struct live_options, web.certificate,
              "certificate of the web server, in PEM"),
