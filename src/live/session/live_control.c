@@ -339,6 +339,8 @@ static enum status keep_for_key(struct live_session *session, int key)
 
 static enum status act_on_key(struct live_session *session, int key)
 {
+    if (key > 0 && key < 0x80 && strchr("[]<>", key))
+        TRY(live_edit_allows(session, COMMAND_GAIN));
     TRY(keep_for_key(session, key));
     if (stream_session_key(&session->stream, key))
         return STATUS_OK;

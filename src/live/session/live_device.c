@@ -92,6 +92,7 @@ static enum status follow(struct live_session *session, uint32_t before)
 {
     struct stream_session *stream = &session->stream;
     struct live_chain chain;
+    live_edit_interrupt(session);
     /* first, since it may complete a change, and then another chain has to be made again */
     live_preset_start_again(session);
     enum status status = make_chain(session, &chain);

@@ -32,7 +32,8 @@ static bool goes_on(const struct live_edit *edit, const struct live_command *com
                    last->path == command->path &&
                    (command->action == COMMAND_GAIN || command->action == COMMAND_EQ ||
                     (command->action == COMMAND_CONTROL && strcmp(last->text, command->text) == 0));
-    return is_same && edit->state_count > 0 && monotonic_seconds() - edit->last_at < UNDO_JOINS;
+    double joins = is_same ? UNDO_JOINS : UNDO_JOINS_ALL;
+    return edit->state_count > 0 && monotonic_seconds() - edit->last_at < joins;
 }
 
 static void push(struct live_edit *edit, struct preset *state)
@@ -338,6 +339,14 @@ static enum status start_match(struct live_session *session)
     }
     edit->match = match;
     return STATUS_OK;
+}
+
+void live_edit_interrupt(struct live_session *session)
+{
+    if (!session->edit.versions[0])
+        return;
+    forget_versions(session);
+    view_warning(session->stream.view, "the blind comparison ended: the device changed");
 }
 
 static enum status begin_blind(struct live_session *session)

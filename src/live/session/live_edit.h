@@ -2,7 +2,8 @@
  *
  * A state is a preset in memory: stages with the values of their controls, masks, choice, gain.
  * Before a command changes the sound, the present state is kept for undo. Commands of one kind for
- * one control that follow each other within UNDO_JOINS seconds are one change.
+ * one control that follow each other within UNDO_JOINS seconds are one change, so that a slider that
+ * is dragged is undone at once. A program may send faster than that: see UNDO_JOINS_ALL.
  * An edit prepares a new chain beside the stream, which enters by the crossfade (live_preset.c).
  * Edits wait until the one before has entered.
  *
@@ -20,7 +21,8 @@
 
 enum { UNDO_MOST = 64, EDITS_WAIT_MOST = 16 };
 
-#define UNDO_JOINS 2.0 /* seconds */
+#define UNDO_JOINS 2.0    /* seconds */
+#define UNDO_JOINS_ALL 0.1 /* seconds within which commands of any kind are one change */
 
 struct blind_match; /* the thread that matches the loudness */
 
@@ -67,6 +69,9 @@ bool live_edit_can_undo(const struct live_session *session);
 
 /* The state of the blind comparison: null if there is none. */
 json_t *live_edit_blind_json(const struct live_session *session);
+
+/* Ends a blind comparison. Call it before the stream's recent input is freed. */
+void live_edit_interrupt(struct live_session *session);
 
 /* Call it while no step runs. */
 void live_edit_close(struct live_session *session);

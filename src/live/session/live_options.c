@@ -194,7 +194,7 @@ const struct command command_live = {
              "      --web                  show and steer it in a browser\n"
              "      --check                load masks and plugins, and end\n"
              "\n"
-             "keys: 1-9 masks, space dry, [ ] gain, m mute, c C + - a plugin's control,\n"
+             "keys: 1-9 masks, space dry, [ ] gain, m mute, c C + - a control or band,\n"
              "      b bypass, p P presets, s save one, u undo, r reload, w flush the recording,\n"
              "      q quit\n"
              "\n"

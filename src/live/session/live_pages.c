@@ -238,6 +238,8 @@ void live_pages_close(struct live_session *session)
     struct live_pages *pages = session->pages;
     if (!pages)
         return;
+    if (session->stream.view)
+        view_hear(session->stream.view, NULL, NULL);
     live_web_close(pages->web);
     session->stream.web = NULL;
     responses_destroy(pages->responses);

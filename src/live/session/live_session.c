@@ -209,6 +209,10 @@ static struct live_status make_status(struct live_session *session)
     status.lines = presets->prompt.lines;
     status.line_count = presets->prompt.is_open ? 1 : 0;
     status.question_lines = status.line_count;
+    if (stream->blind) { /* in a blind comparison these may tell which version is heard */
+        status.backend = status.preset = NULL;
+        status.latency_mask = status.latency_plugins = 0;
+    }
     status.osc_refused = stream->osc ? osc_refused(stream->osc) : 0;
     return status;
 }

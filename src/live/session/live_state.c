@@ -39,7 +39,7 @@ static json_t *control_json(const struct stage_control *control)
     const struct plugin_port *port = control->port;
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:b, s:b, s:b, s:o, s:s}", "symbol",
-        json_text(port->symbol), "name", json_text(port->name ? port->name : port->symbol), "unit",
+        json_text(port->symbol), "name", json_text(port->name ? port->name : port->symbol + (port->symbol[0] == '@')), "unit",
         text_or_null(port->unit), "least", finite_or_null((double)control->range.minimum), "most",
         finite_or_null((double)control->range.maximum), "default", (double)control->range.initial,
         "value", (double)control->value, "toggle", port->is_toggle, "integer", port->is_integer,
