@@ -140,7 +140,7 @@ enum status live_offers_begin(struct live_session *session)
 {
     const struct live_chain *chain = &session->stream.chain;
     json_t *masks = json_array();
-    session->offers = json_pack("{s:o, s:[]}", "masks", masks, "plugins");
+    session->offers = json_pack("{s:s, s:o, s:[]}", "event", "offers", "masks", masks, "plugins");
     if (!session->offers)
         return fail_memory("a list of masks");
     for (size_t i = 0; i < chain->choice_count; i++)

@@ -136,6 +136,13 @@ void live_pages_show(struct live_session *session, const struct live_status *sta
     live_web_flush(pages->web);
 }
 
+/* They are many, so they are not part of the chain, which is shown after each change. */
+static void show_offers(const struct live_session *session)
+{
+    live_web_publish(session->pages->web, LIVE_WEB_OFFERS, json_incref(session->offers));
+    live_web_flush(session->pages->web);
+}
+
 /* ---- requests ---- */
 
 static enum status ask_curves(struct live_session *session, const struct live_web_request *request)
@@ -196,7 +203,7 @@ void live_pages_advance(struct live_session *session)
     take_requests(session);
     send_curves(session);
     if (live_offers_advance(session))
-        session->stream.changed = true;
+        show_offers(session);
 }
 
 /* ---- begin and end ---- */
@@ -221,6 +228,7 @@ enum status live_pages_open(struct live_session *session)
     TRY(live_offers_begin(session));
     TRY(live_web_open(&session->options->web, &pages->web));
     session->stream.web = pages->web;
+    show_offers(session);
     return STATUS_OK;
 }
 

@@ -133,12 +133,12 @@ json_t *live_state_chain(const struct live_session *session)
     const struct live_chain *chain = &stream->chain;
     bool hidden = stream->blind;
     return json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:O, s:b, s:o, s:f, s:f, s:f}", "event", "chain",
+        "{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:b, s:o, s:f, s:f, s:f}", "event", "chain",
         "rate", (json_int_t)stream->info.rate, "block", (json_int_t)chain->filter->block, "inputs",
         (json_int_t)chain->filter->inputs, "outputs", (json_int_t)chain->filter->outputs, "stages",
         hidden ? json_null() : stages_json(stream), "choices",
         hidden ? json_null() : names_json(chain->names, chain->choice_count), "presets",
-        presets_json(), "offers", session->offers, "can_undo", live_edit_can_undo(session), "blind",
+        presets_json(), "can_undo", live_edit_can_undo(session), "blind",
         live_edit_blind_json(session), "gain_least", STREAM_GAIN_LEAST_DB, "gain_most",
         STREAM_GAIN_MOST_DB, "ceiling_least", STREAM_CEILING_LEAST_DB);
 }

@@ -4,7 +4,7 @@
 
 #include "live/session/live_session.h"
 
-/* The event "chain": stages with their controls, choices, presets, offers. NULL: no memory. In a
+/* The event "chain": stages with their controls, choices, presets. NULL: no memory. In a
  * blind comparison it lacks all that would reveal what is heard. */
 json_t *live_state_chain(const struct live_session *session);
 

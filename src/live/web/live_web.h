@@ -25,6 +25,7 @@ struct live_web_options {
 
 /* What pages show. Of each topic, only the last text counts. */
 enum live_web_topic {
+    LIVE_WEB_OFFERS,
     LIVE_WEB_CHAIN,
     LIVE_WEB_OUTAGES,
     LIVE_WEB_STATUS,

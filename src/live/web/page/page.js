@@ -199,8 +199,13 @@ const handlers = {
         countSecond(message);
         showStatus(message);
     },
+    offers(message) {
+        state.offers = message;
+        if (state.chain) handlers.chain(state.chain);
+    },
     chain(message) {
         state.chain = message;
+        message.offers = state.offers;
         responses.forget();
         showSoon("chain");
     },

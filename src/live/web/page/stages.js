@@ -171,7 +171,7 @@ function showStages(chain) {
         }
     offer($("add-at"), [[1, "at the start"], ...(stages ?? []).map(({ name }, i) =>
         [i + 2, `after ${i + 1} ${short(name)}`])]);
-    remake("offers", chain.offers ?? null, showOffers);
+    if (chain.offers !== listed) showOffers();
 }
 
 $("stages").addEventListener("pointerdown", ({ target }) => {
@@ -198,9 +198,11 @@ Object.assign(actions, {
 /* ---- what can be added ---- */
 
 let offers = []; /* { option, spec, label } */
+let listed = null; /* what halo offers, as shown last */
 
 function showOffers() {
     const { masks = [], plugins = [] } = state.chain.offers ?? {}, before = $("add-offer").value;
+    listed = state.chain.offers;
     offers = [...masks.map(({ text, name }) => ({ option: "mask", spec: text, name })), ...plugins]
         .map(({ option, spec, name }) => ({ option, spec, label: `${short(name)} (${option})` }));
     const words = $("add-search").value.toLowerCase().split(" ").filter(Boolean);
