@@ -21,7 +21,7 @@
 
 enum { UNDO_MOST = 64, EDITS_WAIT_MOST = 16 };
 
-#define UNDO_JOINS 2.0    /* seconds */
+#define UNDO_JOINS 2.0     /* seconds */
 #define UNDO_JOINS_ALL 0.1 /* seconds within which commands of any kind are one change */
 
 struct blind_match; /* the thread that matches the loudness */

@@ -39,7 +39,8 @@ static json_t *control_json(const struct stage_control *control)
     const struct plugin_port *port = control->port;
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:b, s:b, s:b, s:o, s:s}", "symbol",
-        json_text(port->symbol), "name", json_text(port->name ? port->name : port->symbol + (port->symbol[0] == '@')), "unit",
+        json_text(port->symbol), "name",
+        json_text(port->name ? port->name : port->symbol + (port->symbol[0] == '@')), "unit",
         text_or_null(port->unit), "least", finite_or_null((double)control->range.minimum), "most",
         finite_or_null((double)control->range.maximum), "default", (double)control->range.initial,
         "value", (double)control->value, "toggle", port->is_toggle, "integer", port->is_integer,
@@ -132,13 +133,13 @@ json_t *live_state_chain(const struct live_session *session)
     const struct stream_session *stream = &session->stream;
     const struct live_chain *chain = &stream->chain;
     bool hidden = stream->blind;
-    return json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:b, s:o, s:f, s:f, s:f}", "event", "chain",
-        "rate", (json_int_t)stream->info.rate, "block", (json_int_t)chain->filter->block, "inputs",
-        (json_int_t)chain->filter->inputs, "outputs", (json_int_t)chain->filter->outputs, "stages",
-        hidden ? json_null() : stages_json(stream), "choices",
-        hidden ? json_null() : names_json(chain->names, chain->choice_count), "presets",
-        presets_json(), "can_undo", live_edit_can_undo(session), "blind",
-        live_edit_blind_json(session), "gain_least", STREAM_GAIN_LEAST_DB, "gain_most",
-        STREAM_GAIN_MOST_DB, "ceiling_least", STREAM_CEILING_LEAST_DB);
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:b, s:o, s:f, s:f, s:f}", "event",
+                     "chain", "rate", (json_int_t)stream->info.rate, "block",
+                     (json_int_t)chain->filter->block, "inputs", (json_int_t)chain->filter->inputs,
+                     "outputs", (json_int_t)chain->filter->outputs, "stages",
+                     hidden ? json_null() : stages_json(stream), "choices",
+                     hidden ? json_null() : names_json(chain->names, chain->choice_count),
+                     "presets", presets_json(), "can_undo", live_edit_can_undo(session), "blind",
+                     live_edit_blind_json(session), "gain_least", STREAM_GAIN_LEAST_DB, "gain_most",
+                     STREAM_GAIN_MOST_DB, "ceiling_least", STREAM_CEILING_LEAST_DB);
 }
