@@ -303,6 +303,14 @@ enum status live_change_hear(const struct live_change *change, struct live_comin
     return feed_until(change, coming, &feeding);
 }
 
+enum status live_change_feed_on(const struct live_change *change, struct live_coming *coming,
+                                const atomic_bool *cancelled)
+{
+    const struct feeding feeding = {
+        .behind = NEARLY / 2, .patience = PATIENCE_NS, .cancelled = cancelled, .heard = nobody};
+    return feed_until(change, coming, &feeding);
+}
+
 enum status live_change_feed_since(const struct live_change *change, struct live_coming *coming,
                                    uint64_t since)
 {

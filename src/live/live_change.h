@@ -131,6 +131,11 @@ MUST_CHECK enum status live_change_feed(const struct live_change *change,
                                         struct live_coming *coming, uint64_t frames,
                                         const atomic_bool *cancelled);
 
+/* Feeds a coming slot that was fed before, until it is only a few blocks behind. */
+MUST_CHECK enum status live_change_feed_on(const struct live_change *change,
+                                           struct live_coming *coming,
+                                           const atomic_bool *cancelled);
+
 /* Like live_change_feed, and calls `heard` for each block of output. */
 MUST_CHECK enum status live_change_hear(const struct live_change *change,
                                         struct live_coming *coming, uint64_t frames,

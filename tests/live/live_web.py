@@ -107,7 +107,7 @@ def until(what, ready):
 
 
 def names(chain):
-    return [stage["text"] for stage in chain["stages"]]
+    return [stage["text"] for stage in chain["stages"] or []]
 
 
 def commands(page):
@@ -187,6 +187,58 @@ def curves(page):
     page.refused("it takes", "curves", "chain", 1, 0, 1)
 
 
+def bursts(page, work):
+    """What comes faster than it can be done: nothing is lost, and what fails later is told."""
+    def burst(*commands):
+        for command, *arguments in commands:
+            page.id += 1
+            page.write(json.dumps({"id": page.id, "do": command, "with": arguments}))
+        last = page.id
+        until("the answers", lambda: all(page.answers.get(last - i) for i in range(len(commands))))
+    def is_told(text):
+        until(text, lambda: any(text in one for one in page.texts))
+    burst(["preset", "nosuch"])
+    is_told("there is no preset 'nosuch'")
+    burst(["stage/add", 1, "mask", "parametric:PK 1000 0 1"], ["gain", -10], ["gain", -6],
+          ["eq", 1, "PK 2000 0 1", -6], ["choose", 2])
+    page.expect_gain("all of a burst", -24.0)
+    for _ in range(4):
+        page.do("undo")
+    page.expect_chain("undo of a burst", lambda chain: names(chain) == ["half.txt"] and
+                      not chain["can_undo"] or "half.txt" == names(chain)[0])
+    page.do("choose", 1)
+    page.do("gain", 0)
+    page.expect_gain("as before", -6.0)
+    (work / "quarter.txt").unlink()
+    page.do("choose", 2)
+    burst(["reload"])
+    is_told("cannot open mask quarter.txt")
+    (work / "quarter.txt").write_text("0.125\n")
+    burst(["reload"])
+    until("the mask of the file", lambda: page.texts.count("mask quarter.txt is loaded") == 2)
+    page.expect_gain("the file's mask", -18.0)
+    curve = page.ask("curves", "chain", 2, 1, 1)
+    assert abs(curve["magnitude"]["y"][50] + 18.06) < 0.01, "the curve is of the old file"
+    (work / "quarter.txt").write_text("0.25\n")
+    burst(["reload"])
+    page.expect_gain("the file as before", -12.0)
+    page.do("choose", 1)
+    page.expect_gain("mask 1 again", -6.0)  # later commands are another change for undo
+    before = len(page.texts)
+    burst(["stage/add", 1, "mask", "parametric:PK 1 3 1000"])
+    burst(["stage/add", 1, "mask", "parametric:PK 1000 0 1"], ["blind/begin"], ["undo"],
+          ["gain", -3])
+    until("refusals", lambda: len([text for text in page.texts[before:]
+                                   if "a blind comparison runs" in text]) == 2)
+    page.expect_chain("both versions", lambda chain: chain["blind"] and chain["blind"]["ready"])
+    page.do("blind/keep", 1)
+    told = until("which is which", lambda: [text for text in page.texts[before:]
+                                            if "; kept 1" in text])[0]
+    if "version 2 is the state before" in told:
+        page.do("undo")
+    page.expect_chain("no stage more", lambda chain: names(chain) == ["half.txt"])
+
+
 def presets(page):
     page.do("preset/save", "loud")
     page.expect_chain("a preset", lambda chain: chain["presets"] == ["loud"])
@@ -201,6 +253,7 @@ def presets(page):
 def blind(page):
     page.do("choose", 2)
     page.expect_gain("a second state", -12.0)
+    before = len(page.texts)
     page.do("blind/begin")
     page.refused("a blind comparison runs", "choose", 1)
     page.refused("a blind comparison runs", "curves", "chain", 1, 1, 1)
@@ -213,8 +266,10 @@ def blind(page):
         hidden = [chain["stages"], chain["choices"], status["out"], status["chosen"],
                   status["preset"], status["backend"]]
         assert hidden == [None] * 6, hidden
+        assert status["gain_db"] == 0, "the matched gain tells which version is heard"
     page.do("blind/keep", 1)
-    told = until("which is which", lambda: [text for text in page.texts if "; kept 1" in text])[0]
+    told = until("which is which", lambda: [text for text in page.texts[before:]
+                                            if "; kept 1" in text])[0]
     page.expect_gain("what was kept", -6.0 if "version 1 is the state before" in told else -12.0)
     page.do("choose", 2)
     page.do("choose", 1)
@@ -263,6 +318,7 @@ def main():
         what_pages_may_not(page, work)
         curves(page)
         presets(page)
+        bursts(page, work)
         blind(page)
         other = Page(link)
         until("the chain for a second page", lambda: "chain" in other.last)

@@ -267,7 +267,7 @@ static void finish_load(struct live_session *session)
 static void advance_loads(struct live_session *session)
 {
     size_t changed;
-    if (is_switching(session))
+    if (is_switching(session) || session->edit.versions[0])
         return;
     if (session->loader)
         finish_load(session);
@@ -316,14 +316,14 @@ static void flush_recordings(struct live_session *session)
 }
 
 /* Keeps the present state for undo, if a key will change the sound. */
-static enum status keep_for_key(struct live_session *session, int key)
+static enum status keep_for_key(struct live_session *session, int key, bool *kept)
 {
     const struct live_status_control control = live_controls_show(&session->stream.controls);
     struct live_command command = {.action = COMMAND_MUTE, .path = "key"};
-    bool kept;
+    *kept = false;
     if (session->stream.blind)
         return STATUS_OK;
-    if (key >= '0' && key <= '9')
+    if ((key >= '0' && key <= '9') || key == ' ')
         command.action = COMMAND_CHOOSE;
     else if (key == 'p' || key == 'P')
         command.action = COMMAND_PRESET_NEXT;
@@ -334,14 +334,13 @@ static enum status keep_for_key(struct live_session *session, int key)
         command.stage = control.stage;
         snprintf(command.text, sizeof command.text, "%s", control.symbol);
     }
-    return live_edit_keep(session, &command, &kept);
+    return live_edit_keep(session, &command, kept);
 }
 
 static enum status act_on_key(struct live_session *session, int key)
 {
     if (key > 0 && key < 0x80 && strchr("[]<>", key))
         TRY(live_edit_allows(session, COMMAND_GAIN));
-    TRY(keep_for_key(session, key));
     if (stream_session_key(&session->stream, key))
         return STATUS_OK;
     TRY(live_edit_allows(session, COMMAND_CHOOSE));
@@ -354,7 +353,8 @@ static enum status act_on_key(struct live_session *session, int key)
     case 'P':
         return live_preset_go(session, key == 'p' ? 1 : -1, NULL);
     case 'u':
-        return live_edit_ask(session, &(struct live_command){.action = COMMAND_UNDO});
+        return live_control_obey(session,
+                                 &(struct live_command){.action = COMMAND_UNDO, .path = "key"});
     case 's':
         open_prompt(session);
         return STATUS_OK;
@@ -374,8 +374,13 @@ void live_control_key(struct stream_session *stream, int key)
         type_key(session, key);
         return;
     }
+    bool kept;
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
-    enum status status = act_on_key(session, key);
+    enum status status = keep_for_key(session, key, &kept);
+    if (status == STATUS_OK)
+        status = act_on_key(session, key);
+    if (status != STATUS_OK && kept)
+        live_edit_drop(session);
     log_keep_again(&before);
     if (status != STATUS_OK)
         view_message(session->stream.view, "%s", reason);
@@ -536,7 +541,7 @@ static enum status execute(struct live_session *session, const struct live_comma
         stream_session_leave(stream);
         break;
     default:
-        return live_edit_ask(session, command);
+        return live_edit_perform(session, command);
     }
     return STATUS_OK;
 }
@@ -547,11 +552,15 @@ enum status live_control_obey(struct live_session *session, const struct live_co
     bool kept = false;
     TRY(live_edit_allows(session, command->action));
     TRY(live_offers_allow(session, command));
-    if (!live_edit_is_for(command->action))
-        TRY(live_edit_keep(session, command, &kept));
+    if (live_edit_waits(session, command->action))
+        return live_edit_queue(session, command);
+    TRY(live_edit_keep(session, command, &kept));
     enum status status = execute(session, command);
+    struct stream_request *change = &session->stream.current[STREAM_PRESET];
     if (status != STATUS_OK && kept)
         live_edit_drop(session);
+    else if (kept && change->is_edit)
+        change->is_kept = true; /* if it fails later, the state is dropped */
     return status;
 }
 

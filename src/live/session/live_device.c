@@ -523,6 +523,7 @@ enum status live_for_device_add(struct live_session *session, const char *preset
 static void change_to(struct live_session *session, const struct preset_source *source)
 {
     size_t number = source->mask > 0 ? (size_t)source->mask : 0;
+    live_edit_interrupt(session);
     show_source(session, source);
     if (!is_heard(session, source))
         live_preset_ask_for_device(session, source);

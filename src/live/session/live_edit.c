@@ -15,6 +15,11 @@
 
 /* ---- states ---- */
 
+static bool is_edit(enum command_action action)
+{
+    return action >= COMMAND_STAGE_ADD && action <= COMMAND_BLIND_END;
+}
+
 static bool changes_sound(enum command_action action)
 {
     return action == COMMAND_CHOOSE || action == COMMAND_CHOOSE_NAMED || action == COMMAND_GAIN ||
@@ -24,15 +29,19 @@ static bool changes_sound(enum command_action action)
            action == COMMAND_STAGE_REMOVE || action == COMMAND_STAGE_MOVE;
 }
 
-/* Whether a command goes on with what the last one began, such as dragging a slider. */
+/* Whether both change one value, as when a slider is dragged. */
+static bool is_of_same(const struct live_command *last, const struct live_command *command)
+{
+    return last->action == command->action && last->stage == command->stage &&
+           last->path == command->path && last->sender.size == command->sender.size &&
+           (command->action == COMMAND_GAIN || command->action == COMMAND_EQ ||
+            (command->action == COMMAND_CONTROL && strcmp(last->text, command->text) == 0));
+}
+
+/* Whether a command goes on with what the last one began. */
 static bool goes_on(const struct live_edit *edit, const struct live_command *command)
 {
-    const struct live_command *last = &edit->last;
-    bool is_same = last->action == command->action && last->stage == command->stage &&
-                   last->path == command->path &&
-                   (command->action == COMMAND_GAIN || command->action == COMMAND_EQ ||
-                    (command->action == COMMAND_CONTROL && strcmp(last->text, command->text) == 0));
-    double joins = is_same ? UNDO_JOINS : UNDO_JOINS_ALL;
+    double joins = is_of_same(&edit->last, command) ? UNDO_JOINS : UNDO_JOINS_ALL;
     return edit->state_count > 0 && monotonic_seconds() - edit->last_at < joins;
 }
 
@@ -116,9 +125,9 @@ static enum status go_to(struct live_session *session, struct preset *state)
     if (!same)
         return live_preset_change(session, state, 0);
     stream_session_set_gain(&session->stream, state->live.gain_db);
-    stream_session_set_dry(&session->stream, state->live.dry);
-    if (!state->live.dry && session->stream.chain.choice_count > 0)
+    if (session->stream.chain.choice_count > 0)
         status = live_control_choose(session, state->live.mask);
+    stream_session_set_dry(&session->stream, state->live.dry);
     preset_destroy(state);
     return status;
 }
@@ -218,18 +227,31 @@ static enum status change_stages(struct live_session *session, const struct live
 
 /* ---- the loudness of two states, on a thread ---- */
 
+enum match_stage { MATCH_LOADS, MATCH_HEARS, MATCH_ABANDONED };
+
 struct blind_match {
-    struct preset *versions[2];
+    struct preset *versions[2]; /* copies */
     struct live_chain_request like;
     size_t outputs;
-    const struct live_change *change;
-    double loudness[2]; /* LUFS */
-    double seconds;     /* that the slower version needs until it can be heard */
+    const struct live_change *change; /* used while the stage is MATCH_HEARS */
+    double loudness[2];               /* LUFS */
+    double seconds;                   /* that the slower version needs until it can be heard */
+    _Atomic(enum match_stage) stage;
     atomic_bool cancelled;
     atomic_bool is_done;
+    atomic_int users;           /* the thread and its owner; the last frees it */
     char reason[PRESET_REASON]; /* "": it is matched */
     pthread_t thread;
 };
+
+static void release_match(struct blind_match *match)
+{
+    if (atomic_fetch_sub(&match->users, 1) > 1)
+        return;
+    for (size_t i = 0; i < 2; i++)
+        preset_destroy(match->versions[i]);
+    free(match);
+}
 
 struct blind_ear {
     struct loudness *loudness;
@@ -243,9 +265,10 @@ static enum status hear_block(void *context, float *const *out)
 }
 
 /* Hears the version on the recent input. */
-static enum status measure(const struct blind_match *match, struct prepared_preset *prepared,
+static enum status measure(struct blind_match *match, struct prepared_preset *prepared,
                            struct loudness *loudness)
 {
+    enum match_stage loads = MATCH_LOADS;
     const struct preset *version = prepared->preset;
     const struct live_chain_request request = preset_chain_request(version, &match->like);
     TRY(live_chain_init(&prepared->chain, &request));
@@ -255,8 +278,12 @@ static enum status measure(const struct blind_match *match, struct prepared_pres
                                                   .dry = version->live.dry};
     TRY(stream_slot_init(&prepared->coming.slot, &settings));
     struct blind_ear ear = {.loudness = loudness, .block = prepared->chain.filter->block};
-    return live_change_hear(match->change, &prepared->coming, UINT32_MAX, &match->cancelled,
-                            hear_block, &ear);
+    if (!atomic_compare_exchange_strong(&match->stage, &loads, MATCH_HEARS))
+        return STATUS_INTERRUPTED;
+    enum status status = live_change_hear(match->change, &prepared->coming, UINT32_MAX,
+                                          &match->cancelled, hear_block, &ear);
+    atomic_store(&match->stage, MATCH_LOADS);
+    return atomic_load(&match->cancelled) ? STATUS_INTERRUPTED : status;
 }
 
 static enum status match_version(struct blind_match *match, size_t version)
@@ -282,6 +309,8 @@ static enum status match_version(struct blind_match *match, size_t version)
 static void *run_match(void *context)
 {
     struct blind_match *match = context;
+    char notes[PRESET_REASON]; /* they would tell which version is heard */
+    log_capture_notes(notes, sizeof notes);
     const struct log_keeper before = log_keep_in(match->reason, sizeof match->reason);
     enum status status = match_version(match, 0);
     if (status == STATUS_OK)
@@ -289,22 +318,30 @@ static void *run_match(void *context)
     if (status == STATUS_OK && !(isfinite(match->loudness[0]) && isfinite(match->loudness[1])))
         status = fail(CAUSE_USAGE, "the last ten seconds were silent: play something first");
     log_keep_again(&before);
+    log_capture_notes(NULL, 0);
     if (status == STATUS_OK)
         match->reason[0] = '\0';
     else if (!*match->reason)
         strcpy(match->reason, "it was interrupted");
     atomic_store(&match->is_done, true);
+    release_match(match);
     return NULL;
 }
 
+/* Gives up the match, and returns when its thread no longer uses the stream. */
 static void end_match(struct live_edit *edit)
 {
-    if (!edit->match)
+    struct blind_match *match = edit->match;
+    enum match_stage loads = MATCH_LOADS;
+    if (!match)
         return;
-    atomic_store(&edit->match->cancelled, true);
-    pthread_join(edit->match->thread, NULL);
-    free(edit->match);
     edit->match = NULL;
+    atomic_store(&match->cancelled, true);
+    if (atomic_compare_exchange_strong(&match->stage, &loads, MATCH_ABANDONED))
+        pthread_detach(match->thread);
+    else
+        pthread_join(match->thread, NULL);
+    release_match(match);
 }
 
 /* ---- the blind comparison ---- */
@@ -329,12 +366,22 @@ static enum status start_match(struct live_session *session)
     if (!match)
         return fail_memory("a blind comparison");
     match->like = session->stream.chain.request;
+    match->like.priority = 0;
     match->outputs = session->stream.chain.filter->outputs;
     match->change = live_change_of(session->stream.live);
-    memcpy(match->versions, edit->versions, sizeof match->versions);
+    atomic_init(&match->users, 1);
+    enum status status = copy_state(edit->versions[0], &match->versions[0]);
+    if (status == STATUS_OK)
+        status = copy_state(edit->versions[1], &match->versions[1]);
+    if (status != STATUS_OK) {
+        release_match(match);
+        return status;
+    }
+    atomic_store(&match->users, 2);
     int error = thread_start(&match->thread, "halo blind", THREAD_ORDINARY, run_match, match);
     if (error != 0) {
-        free(match);
+        atomic_store(&match->users, 1);
+        release_match(match);
         return fail(CAUSE_NO_MEMORY, "cannot start a thread: %s", thread_error(error));
     }
     edit->match = match;
@@ -345,6 +392,9 @@ void live_edit_interrupt(struct live_session *session)
 {
     if (!session->edit.versions[0])
         return;
+    preset_destroy(session->edit.restores);
+    session->edit.restores = session->edit.versions[1];
+    session->edit.versions[1] = NULL;
     forget_versions(session);
     view_warning(session->stream.view, "the blind comparison ended: the device changed");
 }
@@ -418,8 +468,9 @@ static enum status hear(struct live_session *session, size_t number)
     size_t index = version_of(edit, number);
     TRY(copy_state(edit->versions[index], &version));
     version->live.gain_db = edit->gains[index];
+    TRY(live_preset_change(session, version, monotonic_seconds() + edit->patience));
     edit->heard = number;
-    return live_preset_change(session, version, monotonic_seconds() + edit->patience);
+    return STATUS_OK;
 }
 
 static enum status keep(struct live_session *session, size_t number)
@@ -434,7 +485,7 @@ static enum status keep(struct live_session *session, size_t number)
         "version %zu is the state before the change, version %zu the one after it; kept %zu",
         (size_t)edit->is_swapped + 1, 2 - (size_t)edit->is_swapped, number);
     forget_versions(session);
-    if (index == 0)
+    if (index == 0 && edit->state_count > 0)
         preset_destroy(pop(edit));
     return go_to(session, version);
 }
@@ -470,11 +521,6 @@ json_t *live_edit_blind_json(const struct live_session *session)
 
 /* ---- edits in turn ---- */
 
-bool live_edit_is_for(enum command_action action)
-{
-    return action >= COMMAND_STAGE_ADD && action <= COMMAND_BLIND_END;
-}
-
 static enum status perform(struct live_session *session, const struct live_command *command)
 {
     switch (command->action) {
@@ -493,22 +539,37 @@ static enum status perform(struct live_session *session, const struct live_comma
     }
 }
 
-/* Performs an edit, and keeps the state before it if that is for undo. */
-static enum status perform_kept(struct live_session *session, const struct live_command *command)
+enum status live_edit_perform(struct live_session *session, const struct live_command *command)
 {
-    bool kept;
-    TRY(live_edit_keep(session, command, &kept));
-    enum status status = perform(session, command);
-    if (status != STATUS_OK && kept)
-        live_edit_drop(session);
-    return status;
+    return perform(session, command);
 }
 
-enum status live_edit_ask(struct live_session *session, const struct live_command *command)
+/* Whether masks are being read, a chain is prepared, or other commands wait. */
+static bool must_wait(const struct live_session *session, enum command_action action)
+{
+    const struct stream_session *stream = &session->stream;
+    bool reads = session->loader || stream->next[STREAM_MASK].is_asked;
+    if (session->edit.waiting_count > 0)
+        return true;
+    return is_edit(action) ? reads || !live_preset_is_idle(session)
+                           : stream->current[STREAM_PRESET].is_edit;
+}
+
+bool live_edit_waits(const struct live_session *session, enum command_action action)
+{
+    bool is_of_sound = changes_sound(action) || is_edit(action);
+    return is_of_sound && !session->edit.is_next && must_wait(session, action);
+}
+
+enum status live_edit_queue(struct live_session *session, const struct live_command *command)
 {
     struct live_edit *edit = &session->edit;
-    if (edit->waiting_count == 0 && live_preset_is_idle(session))
-        return perform_kept(session, command);
+    struct live_command *last =
+        edit->waiting_count > 0 ? edit->waiting[edit->waiting_count - 1] : NULL;
+    if (last && is_of_same(last, command)) { /* a slider: only its last value counts */
+        *last = *command;
+        return STATUS_OK;
+    }
     if (edit->waiting_count == EDITS_WAIT_MOST)
         return fail(CAUSE_BUSY, "too many changes of the chain wait: try again");
     struct live_command *kept = malloc(sizeof *kept);
@@ -519,29 +580,46 @@ enum status live_edit_ask(struct live_session *session, const struct live_comman
     return STATUS_OK;
 }
 
+/* Goes back to the state that a blind comparison left when the device changed. */
+static void restore(struct live_session *session)
+{
+    struct preset *state = session->edit.restores;
+    session->edit.restores = NULL;
+    if (go_to(session, state) != STATUS_OK)
+        view_warning(session->stream.view, "the state before the comparison is lost");
+}
+
 void live_edit_advance(struct live_session *session)
 {
     struct live_edit *edit = &session->edit;
     char reason[PRESET_REASON];
     finish_match(session);
-    if (edit->waiting_count == 0 || !live_preset_is_idle(session))
+    if (session->loader || session->stream.next[STREAM_MASK].is_asked ||
+        !live_preset_is_idle(session))
         return;
-    struct live_command *command = edit->waiting[0];
-    memmove(edit->waiting, edit->waiting + 1, --edit->waiting_count * sizeof *edit->waiting);
-    const struct log_keeper before = log_keep_in(reason, sizeof reason);
-    enum status status = perform_kept(session, command);
-    log_keep_again(&before);
-    if (status != STATUS_OK && command->sender.size > 0)
-        osc_refuse(session->stream.osc, &command->sender, command->path, reason);
-    else if (status != STATUS_OK)
-        view_warning(session->stream.view, "%s", reason);
-    free(command);
+    if (edit->restores)
+        restore(session);
+    else if (edit->waiting_count > 0) {
+        struct live_command *command = edit->waiting[0];
+        memmove(edit->waiting, edit->waiting + 1, --edit->waiting_count * sizeof *edit->waiting);
+        const struct log_keeper before = log_keep_in(reason, sizeof reason);
+        edit->is_next = true;
+        enum status status = live_control_obey(session, command);
+        edit->is_next = false;
+        log_keep_again(&before);
+        if (status != STATUS_OK && command->sender.size > 0)
+            osc_refuse(session->stream.osc, &command->sender, command->path, reason);
+        else if (status != STATUS_OK)
+            view_warning(session->stream.view, "%s", reason);
+        free(command);
+    }
 }
 
 void live_edit_close(struct live_session *session)
 {
     struct live_edit *edit = &session->edit;
     forget_versions(session);
+    preset_destroy(edit->restores);
     while (edit->state_count > 0)
         preset_destroy(pop(edit));
     while (edit->waiting_count > 0)

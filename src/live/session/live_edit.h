@@ -33,6 +33,8 @@ struct live_edit {
     double last_at;           /* monotonic seconds */
     struct live_command *waiting[EDITS_WAIT_MOST];
     size_t waiting_count;
+    bool is_next;            /* a command that waited is being executed */
+    struct preset *restores; /* state to go back to, once the stream runs again; or NULL */
 
     struct blind_match *match;  /* NULL: nothing is matched now */
     struct preset *versions[2]; /* the state before, and the present one; NULL: no comparison */
@@ -45,14 +47,19 @@ struct live_edit {
 
 struct live_session;
 
-/* Whether a command is executed by live_edit_ask. */
-bool live_edit_is_for(enum command_action action);
+/* Executes an edit. Errors: usage, memory. */
+MUST_CHECK enum status live_edit_perform(struct live_session *session,
+                                         const struct live_command *command);
 
-/* Executes an edit, or puts it in the queue. Errors: too many wait; memory; usage. */
-MUST_CHECK enum status live_edit_ask(struct live_session *session,
-                                     const struct live_command *command);
+/* Whether a command has to wait: an edit waits until masks are read and chains have entered, and
+ * changes of the sound wait until edits have entered, which they would not reach otherwise. */
+bool live_edit_waits(const struct live_session *session, enum command_action action);
 
-/* Executes edits that wait. Call it often. */
+/* Lets a command wait. Errors: too many wait; memory. */
+MUST_CHECK enum status live_edit_queue(struct live_session *session,
+                                       const struct live_command *command);
+
+/* Executes commands that wait, by live_control_obey. Call it often. */
 void live_edit_advance(struct live_session *session);
 
 /* Errors (usage): a blind comparison does not allow the command. */

@@ -100,12 +100,12 @@ static void show_chain(struct live_session *session)
     if (pages->chain && !session->stream.changed && now < pages->chain_at + CHAIN_EVERY)
         return;
     pages->chain_at = now;
+    pages->version += session->stream.changed;
     session->stream.changed = false;
     json_t *chain = live_state_chain(session);
     if (chain && !json_equal(chain, pages->chain)) {
         json_decref(pages->chain);
         pages->chain = json_incref(chain);
-        pages->version++;
         view_object(session->stream.view, json_incref(chain));
         if (pages->web)
             live_web_publish(pages->web, LIVE_WEB_CHAIN, json_incref(chain));
@@ -132,7 +132,8 @@ void live_pages_show(struct live_session *session, const struct live_status *sta
     const struct live_status shown = view_visible(status);
     live_web_publish(pages->web, LIVE_WEB_STATUS, view_status_json(&shown));
     show_spectrum(pages, &session->stream);
-    show_outages(pages, &session->stream.load.ledger);
+    if (!session->stream.blind)
+        show_outages(pages, &session->stream.load.ledger);
     live_web_flush(pages->web);
 }
 
@@ -150,6 +151,8 @@ static enum status ask_curves(struct live_session *session, const struct live_we
     struct live_pages *pages = session->pages;
     if (session->stream.blind)
         return fail(CAUSE_USAGE, "a blind comparison runs");
+    if (pages->asked[request->page.number].visit != request->page.visit)
+        responses_forget(pages->responses, request->page.number);
     pages->asked[request->page.number] = request->page;
     return responses_ask(pages->responses, &session->stream,
                          &(struct response_request){
@@ -175,7 +178,8 @@ static void take_requests(struct live_session *session)
         log_keep_again(&before);
         if (status != STATUS_OK || !request.wants_curves)
             live_web_answer(pages->web, &request, status == STATUS_OK ? NULL : reason);
-        session->stream.changed = true;
+        session->stream.changed = session->stream.changed || !request.wants_curves;
+        pages->version += !request.wants_curves; /* the next curves are of what it has changed */
     }
 }
 

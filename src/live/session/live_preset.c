@@ -100,12 +100,15 @@ static enum status prepare(struct preset_loader *loader)
     struct prepared_preset *prepared = loader->prepared;
     enum loader_stage reading = READING;
     TRY(load_chain(loader));
-    while (!atomic_load(&loader->cancelled) && monotonic_seconds() < loader->at)
-        nanosleep(&(struct timespec){.tv_nsec = WAIT_NS}, NULL);
     if (!atomic_compare_exchange_strong(&loader->stage, &reading, FEEDING))
         return STATUS_INTERRUPTED;
     TRY(live_change_feed(live_change_of(loader->live), &prepared->coming,
                          memory_of(prepared->chain.filter), &loader->cancelled));
+    while (!atomic_load(&loader->cancelled) && monotonic_seconds() < loader->at) {
+        nanosleep(&(struct timespec){.tv_nsec = WAIT_NS}, NULL);
+        TRY(live_change_feed_on(live_change_of(loader->live), &prepared->coming,
+                                &loader->cancelled));
+    }
     if (atomic_load(&loader->cancelled))
         return STATUS_INTERRUPTED;
     prepared->chain.since = prepared->coming.since;
@@ -117,8 +120,12 @@ static void *run_loader(void *context)
 {
     struct preset_loader *loader = context;
     struct prepared_preset *prepared = loader->prepared;
+    char notes[PRESET_REASON];
     const struct log_keeper before = log_keep_in(prepared->reason, sizeof prepared->reason);
+    if (loader->at > 0) /* blind: notes on masks would tell what is heard */
+        log_capture_notes(notes, sizeof notes);
     enum status status = prepare(loader);
+    log_capture_notes(NULL, 0);
     log_keep_again(&before);
     if (status != STATUS_OK && !*prepared->reason)
         strcpy(prepared->reason, "it was interrupted");
@@ -369,6 +376,8 @@ static void end_request(struct live_session *session, struct stream_request *req
 {
     char label[PRESET_LABEL_MOST], text[PRESET_LABEL_MOST + PRESET_REASON + 32];
     preset_source_describe(&request->source, label);
+    if (*reason && request->is_kept)
+        live_edit_drop(session);
     if (request->is_edit)
         snprintf(text, sizeof text, "cannot change the chain: %s", reason);
     else
@@ -529,6 +538,8 @@ static void tell(struct live_session *session)
 {
     struct live_presets *presets = &session->presets;
     const struct stream_request *current = &session->stream.current[STREAM_PRESET];
+    if (current->is_edit)
+        presets->preset->source.place = PRESET_EDITED;
     char label[PRESET_LABEL_MOST];
     strcpy(presets->name, name_of(presets->preset));
     if (*presets->name && !current->is_for_device)
@@ -556,11 +567,13 @@ static void adopt(struct live_session *session, struct prepared_preset *prepared
     live_send_to(stream->live, presets->number);
     if (stream_session_make_controls(stream) != STATUS_OK)
         stream->controls.count = 0; /* a message says so */
-    stream->gain_db = presets->preset->live.gain_db;
+    if (!stream->blind)             /* a matched gain would tell which version is heard */
+        stream->gain_db = presets->preset->live.gain_db;
     stream->dry = presets->preset->live.dry;
     stream->from_cpu += stream_session_blocks_from_cpu(&prepared->chain);
     prepared_preset_free(prepared);
-    live_control_show_keys(session);
+    if (!stream->blind)
+        live_control_show_keys(session);
     live_control_watch_again(session);
     tell(session);
 }

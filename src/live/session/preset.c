@@ -60,7 +60,8 @@ void preset_source_describe(const struct preset_source *source, char text[static
 {
     static const char *const kinds[] = {[PRESET_OF_OPTIONS] = "the chain of the options",
                                         [PRESET_SAVED] = "preset ",
-                                        [PRESET_CHAIN_FILE] = "chain "};
+                                        [PRESET_CHAIN_FILE] = "chain ",
+                                        [PRESET_EDITED] = "the changed chain"};
     snprintf(text, PRESET_LABEL_MOST, "%s%s", kinds[source->place], source->text);
 }
 

@@ -19,8 +19,8 @@ MUST_CHECK enum status preset_check_name(const char *name);
 /* The path of a preset's file, perhaps missing. Errors: an invalid name; no folder for presets. */
 MUST_CHECK enum status preset_path(const char *name, char path[static PATH_MAX]);
 
-/* Where a preset comes from: the command line, a saved preset, or a chain file. */
-enum preset_place { PRESET_OF_OPTIONS, PRESET_SAVED, PRESET_CHAIN_FILE };
+/* Where a preset comes from: the command line, a saved preset, a chain file, or changes since. */
+enum preset_place { PRESET_OF_OPTIONS, PRESET_SAVED, PRESET_CHAIN_FILE, PRESET_EDITED };
 
 /* Value of preset_source.mask: the preset's own choice. */
 enum { PRESET_OWN_MASK = -1 };

@@ -647,7 +647,7 @@ void stream_session_ask(struct stream_session *session, enum stream_request_kind
     struct stream_request *next = &session->next[kind];
     *next = *request;
     next->is_asked = true;
-    if (!command)
+    if (!command || command->sender.size == 0) /* pages see the warning */
         return;
     next->path = command->path;
     next->sender = command->sender;

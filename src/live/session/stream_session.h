@@ -54,6 +54,7 @@ struct stream_request {
     /* STREAM_PRESET: prepare the present chain again, with masks as they are in their files now */
     bool is_present;
     bool is_edit;     /* STREAM_PRESET: a command changed the chain; the preset has no name */
+    bool is_kept;     /* is_edit: the state before it was kept for undo */
     const char *path; /* path of the OSC message that made the request; NULL: none */
     struct osc_sender sender; /* sender of that message */
 };
