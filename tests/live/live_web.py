@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """halo live --web by its messages (docs/web.md), without a browser: commands, undo, changes of the
-chain, the blind comparison, curves, what pages may not do. Levels are those of noise, and at the end
-the replay of the take's log has to give the same samples.
+chain, the blind comparison, curves, what pages may not do. Levels are those of noise, and at the
+end the replay of the take's log has to give the same samples.
 
     live_web.py HALO CLIENT
 """
@@ -332,7 +332,8 @@ def main():
         other.do("mute", 1)
         until("mute on the first page", lambda: page.last["status"]["muted"])
         other.do("mute", False)
-        assert subprocess.run([sys.executable, CLIENT, link, "gain", "0"], check=False).returncode == 0
+        done = subprocess.run([sys.executable, CLIENT, link, "gain", "0"], check=False)
+        assert done.returncode == 0
         refused = subprocess.run([sys.executable, CLIENT, link, "gain", "99"], check=False,
                                  stderr=subprocess.PIPE, text=True)
         assert refused.returncode == 1 and "the gain is from -60 to 24 dB" in refused.stderr

@@ -39,7 +39,8 @@ class Halo:
         self.work, self.lines = work, []
         self.rec, self.dry = work / f"{record}.wav", work / f"{record}-dry.wav"
         self.process = subprocess.Popen(
-            [HALO, "live", *device, "--block", "256", "--no-feedback-guard", "--mask", "half.txt", "--or", "--mask", "quarter.txt", "--lv2",
+            [HALO, "live", *device, "--block", "256", "--no-feedback-guard",
+             "--mask", "half.txt", "--or", "--mask", "quarter.txt", "--lv2",
              f"{AMPLIFIER},gain=0", f"--web=127.0.0.1:{port}", "--plain", "--fade", "0.02",
              "--record", str(self.rec), "--record-dry", str(self.dry), "--force"],
             cwd=work, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
