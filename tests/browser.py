@@ -67,14 +67,26 @@ class Browser:
     def find(self, path):
         return self.ask("POST", "/elements", using="xpath", value=path)
 
+    def use(self, path, what, **body):
+        """Uses an element. A page may make it anew in between; then the new one is used."""
+        def is_used():
+            found = self.find(path)
+            try:
+                if found:
+                    self.ask("POST", f"/element/{next(iter(found[0].values()))}/{what}", **body)
+                return found
+            except AssertionError as error:
+                if "stale element" not in str(error):
+                    raise
+                return None
+        until(path, is_used)
+
     def click(self, path):
         """Clicks as a hand does: the element must be seen, enabled, and not be covered."""
-        found = until(path, lambda: self.find(path))[0]
-        self.ask("POST", f"/element/{next(iter(found.values()))}/click")
+        self.use(path, "click")
 
     def type(self, path, text):
-        found = until(path, lambda: self.find(path))[0]
-        self.ask("POST", f"/element/{next(iter(found.values()))}/value", text=text)
+        self.use(path, "value", text=text)
 
     def keys(self, text):
         self.ask("POST", "/actions", actions=[{"type": "key", "id": "keys", "actions": [
