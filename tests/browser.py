@@ -119,7 +119,3 @@ class Browser:
             self.ask("DELETE", "")
         self.driver.terminate()
         self.driver.wait()
-
-
-def button(label):
-    return f"//button[text()='{label}']"

@@ -78,6 +78,10 @@ def make_test(folder, kind, trials=3):
 
 # ---- a browser ----
 
+def button(label):
+    return f"//button[text()='{label}']"
+
+
 class ListeningBrowser(Browser):
     def stored(self):
         """What the page has in store for a reload."""
