@@ -191,7 +191,8 @@ static enum status read_section(const struct design_spec *spec, const char **tex
                         &band.q));
     if (**text && **text != ';')
         return refuse_rest(spec, *text);
-    (void)eq_bands_add(&sections->bands, &band, sections->rate); /* in range */
+    (void)eq_bands_add(&sections->bands, &band,
+                       sections->rate); /* the parser has checked the range */
     return STATUS_OK;
 }
 

@@ -115,7 +115,7 @@ struct live_chain {
     size_t origin;                     /* common time zero of the masks, in taps */
     struct stream_format mask_format;  /* input format of the stage whose masks can be chosen */
     uint64_t since;                    /* first frame of the stream that the chain processed */
-    struct live_equaliser *equalisers; /* by stage; NULL: bands cannot be changed */
+    struct live_equaliser *equalisers; /* one for each stage; NULL: bands cannot be changed */
 };
 
 /* Errors: those of the stages and masks. Call live_chain_free in any case. */

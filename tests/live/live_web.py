@@ -19,12 +19,13 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import wave
 from urllib.parse import urlsplit
 
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
+from browser import until
+
 HALO, CLIENT = sys.argv[1:]
-PATIENCE = 120  # A busy machine may take so many seconds for anything.
 
 
 class Page:
@@ -105,16 +106,6 @@ class Page:
             return None not in levels[1] and \
                 all(abs(o - i - db) < 0.3 for i, o in zip(*levels))
         until(f"{what}: {db} dB", is_there)
-
-
-def until(what, ready):
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        result = ready()
-        if result:
-            return result
-        time.sleep(0.01)
-    raise AssertionError(f"{what} did not come within {PATIENCE} s")
 
 
 def names(chain):
@@ -309,7 +300,7 @@ def main():
     (work / "quarter.txt").write_text("0.25\n")
     process = subprocess.Popen(
         [HALO, "live", "--device", "null:in=in.wav", "--block", "256", "--no-feedback-guard",
-         "--mask", "half.txt", "--or", "--mask", "quarter.txt", "--web", "127.0.0.1:0", "--plain",
+         "--mask", "half.txt", "--or", "--mask", "quarter.txt", "--web", "127.0.0.1:0", "--plain", "--quiet",
          "--fade", "0.02", "--record", "take.wav", "--record-dry", "take-dry.wav"],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:

@@ -235,7 +235,7 @@ struct blind_match {
     size_t outputs;
     const struct live_change *change; /* used while the stage is MATCH_HEARS */
     double loudness[2];               /* LUFS */
-    double seconds;                   /* that the slower version needs until it can be heard */
+    double seconds;                   /* time until the slower version can be heard */
     _Atomic(enum match_stage) stage;
     atomic_bool cancelled;
     atomic_bool is_done;
@@ -521,7 +521,7 @@ json_t *live_edit_blind_json(const struct live_session *session)
 
 /* ---- edits in turn ---- */
 
-static enum status perform(struct live_session *session, const struct live_command *command)
+enum status live_edit_perform(struct live_session *session, const struct live_command *command)
 {
     switch (command->action) {
     case COMMAND_UNDO:
@@ -537,11 +537,6 @@ static enum status perform(struct live_session *session, const struct live_comma
     default:
         return change_stages(session, command);
     }
-}
-
-enum status live_edit_perform(struct live_session *session, const struct live_command *command)
-{
-    return perform(session, command);
 }
 
 /* Whether masks are being read, a chain is prepared, or other commands wait. */

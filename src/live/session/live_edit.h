@@ -38,7 +38,7 @@ struct live_edit {
 
     struct blind_match *match;  /* NULL: nothing is matched now */
     struct preset *versions[2]; /* the state before, and the present one; NULL: no comparison */
-    double gains[2];            /* dB, of these */
+    double gains[2];            /* gains of these versions, in dB */
     double patience;            /* seconds that a change of version takes */
     bool is_matched;            /* versions can be heard */
     bool is_swapped;            /* version 1 is the present state */

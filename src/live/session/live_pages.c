@@ -20,13 +20,13 @@ struct live_pages {
     struct live_web *web;
     struct responses *responses;
     struct live_web_page asked[WEB_CLIENTS_MOST]; /* who asked last for a response, by number */
-    struct spectrum *spectra[2];                  /* of input and output */
+    struct spectrum *spectra[2];                  /* spectra of input and output */
     size_t channels[2];
     uint32_t rate;
     double spectrum_at, chain_at; /* monotonic seconds: when these were shown last */
-    json_t *chain;                /* as shown last; NULL: not yet */
-    uint64_t version;             /* of the chain, its masks and its controls */
-    uint64_t outages;             /* late and lost blocks, as shown last */
+    json_t *chain;                /* the chain as shown last; NULL: not yet */
+    uint64_t version;             /* rises when the chain, a mask or a control changes */
+    uint64_t outages;             /* number of late and lost blocks, as shown last */
 };
 
 /* ---- spectra ---- */
@@ -241,7 +241,8 @@ void live_pages_begin(struct live_session *session)
     struct live_web *web = session->pages->web;
     if (!web)
         return;
-    view_message(session->stream.view, "web page: %s", live_web_link(web));
+    /* A service is quiet, and prints only warnings; its journal needs the link. */
+    view_warning(session->stream.view, "web page: %s", live_web_link(web));
     view_hear(session->stream.view, pass_on, web);
 }
 

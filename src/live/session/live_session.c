@@ -209,7 +209,7 @@ static struct live_status make_status(struct live_session *session)
     status.lines = presets->prompt.lines;
     status.line_count = presets->prompt.is_open ? 1 : 0;
     status.question_lines = status.line_count;
-    if (stream->blind) { /* in a blind comparison these may tell which version is heard */
+    if (stream->blind) { /* These may tell which version is heard. */
         status.backend = status.preset = NULL;
         status.latency_mask = status.latency_plugins = 0;
     }

@@ -62,7 +62,7 @@ struct live_session {
     struct choice_loader *loader; /* thread that reads a mask; NULL: none */
     struct live_presets presets;
     struct {
-        char device[128]; /* as in device_info.output */
+        char device[128]; /* name of the output device, as in device_info */
         char preset[PRESET_NAME_MOST];
     } rules[LIVE_FOR_DEVICE_MOST]; /* presets of devices, by commands */
     size_t rule_count;

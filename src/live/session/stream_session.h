@@ -92,7 +92,7 @@ struct stream_session {
     struct view *view; /* NULL: messages are printed as notes */
     char keys[200];    /* help line for the keys */
     double gain_db;
-    double ceiling_db; /* of the limiter */
+    double ceiling_db; /* ceiling of the limiter, in dB */
     bool muted;
     bool feedback_seen; /* the feedback guard has muted the output */
     bool dry;
