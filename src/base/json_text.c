@@ -4,6 +4,7 @@
 #include "base/printable.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,6 +31,19 @@ json_t *json_text(const char *bytes)
     string = json_stringn(readable, at);
     free(readable);
     return string;
+}
+
+json_t *json_texts(const char *const *texts, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, json_text(texts[i]));
+    return array;
+}
+
+json_t *json_finite(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
 }
 
 json_t *json_text_load(const char *path, size_t flags, json_error_t *error)

@@ -11,6 +11,12 @@
  * NULL if there is no memory. */
 json_t *json_text(const char *bytes);
 
+/* An array of such texts. */
+json_t *json_texts(const char *const *texts, size_t count);
+
+/* Null for infinity and NaN, which JSON does not have. */
+json_t *json_finite(double value);
+
 /* Like json_load_file, but skips a byte order mark. */
 json_t *json_text_load(const char *path, size_t flags, json_error_t *error);
 

@@ -267,17 +267,6 @@ struct json_view {
     _Atomic double seconds; /* seconds of the stream, as shown last */
 };
 
-/* JSON has no infinity and no NaN. */
-static json_t *real_or_null(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *text_or_null(const char *text)
-{
-    return text ? json_text(text) : json_null();
-}
-
 static json_t *integer(uint64_t value)
 {
     return json_integer((json_int_t)value);
@@ -287,20 +276,11 @@ static json_t *meters(const struct meter_reading *readings, size_t channels)
 {
     json_t *array = json_array();
     for (size_t c = 0; c < channels; c++)
-        json_array_append_new(array,
-                              json_pack("{s:o, s:o, s:o, s:o}", "peak_db",
-                                        real_or_null(audio_to_db(readings[c].peak)), "rms_db",
-                                        real_or_null(audio_to_db(readings[c].rms)), "hold_db",
-                                        real_or_null(audio_to_db(readings[c].hold)), "clips",
-                                        integer(readings[c].clips)));
-    return array;
-}
-
-static json_t *texts(const char *const *lines, size_t count)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, json_text(lines[i]));
+        json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:o}", "peak_db",
+                                               json_finite(audio_to_db(readings[c].peak)), "rms_db",
+                                               json_finite(audio_to_db(readings[c].rms)), "hold_db",
+                                               json_finite(audio_to_db(readings[c].hold)), "clips",
+                                               integer(readings[c].clips)));
     return array;
 }
 
@@ -310,16 +290,16 @@ static json_t *control(const struct live_status_control *control)
         return json_null();
     return json_pack("{s:o, s:I, s:o, s:o, s:b, s:b}", "text", json_text(control->text), "stage",
                      (json_int_t)control->stage, "symbol", json_text(control->symbol), "value",
-                     real_or_null(control->value), "bypassed", control->bypassed, "failed",
+                     json_finite(control->value), "bypassed", control->bypassed, "failed",
                      control->failed);
 }
 
 static json_t *stream_fields(const struct live_status *status)
 {
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "event", "status", "seconds",
-                     real_or_null(status->seconds), "frames", integer(status->frames), "rate",
+                     json_finite(status->seconds), "frames", integer(status->frames), "rate",
                      integer(status->rate), "block", integer(status->block), "device",
-                     text_or_null(status->device), "backend", text_or_null(status->backend), "in",
+                     json_text(status->device), "backend", json_text(status->backend), "in",
                      meters(status->in, status->inputs), "out",
                      status->hidden ? json_null() : meters(status->out, status->outputs));
 }
@@ -328,20 +308,20 @@ static json_t *choice_fields(const struct live_status *status)
 {
     return json_pack(
         "{s:o, s:o, s:o, s:b, s:o, s:b, s:o, s:o, s:b, s:b, s:o, s:o}", "preset",
-        text_or_null(status->preset), "coming_preset", text_or_null(status->coming_preset),
-        "choices", texts(status->names, status->choices), "hidden", status->hidden, "chosen",
+        json_text(status->preset), "coming_preset", json_text(status->coming_preset), "choices",
+        json_texts(status->names, status->choices), "hidden", status->hidden, "chosen",
         status->hidden ? json_null() : integer(status->chosen), "switching", status->switching,
-        "control", control(&status->control), "gain_db", real_or_null(status->gain_db), "muted",
+        "control", control(&status->control), "gain_db", json_finite(status->gain_db), "muted",
         status->muted, "howled", status->feedback_seen, "reduction_db",
-        real_or_null(status->reduction_db), "ceiling_db", real_or_null(status->ceiling_db));
+        json_finite(status->reduction_db), "ceiling_db", json_finite(status->ceiling_db));
 }
 
 static json_t *health_fields(const struct live_status *status)
 {
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-        "load_now", real_or_null(status->load_now), "load_p99", real_or_null(status->load_p99),
-        "load_worst", real_or_null(status->load_worst), "late",
+        "load_now", json_finite(status->load_now), "load_p99", json_finite(status->load_p99),
+        "load_worst", json_finite(status->load_worst), "late",
         status->hidden ? json_null() : integer(status->late), "lost",
         status->hidden ? json_null() : integer(status->lost), "latency",
         integer(live_status_latency(status)), "latency_input", integer(status->latency_input),
@@ -349,9 +329,9 @@ static json_t *health_fields(const struct live_status *status)
         integer(status->latency_plugins), "latency_output", integer(status->latency_output),
         "latency_adapter", integer(status->latency_adapter), "latency_bridge",
         integer(status->latency_bridge), "ratio_ppm",
-        status->has_bridge ? real_or_null(status->ratio_ppm) : json_null(), "recording",
-        text_or_null(status->recording), "recorded", real_or_null(status->recorded), "osc_refused",
-        integer(status->osc_refused), "lines", texts(status->lines, status->line_count));
+        status->has_bridge ? json_finite(status->ratio_ppm) : json_null(), "recording",
+        json_text(status->recording), "recorded", json_finite(status->recorded), "osc_refused",
+        integer(status->osc_refused), "lines", json_texts(status->lines, status->line_count));
 }
 
 /* Uses one puts(), since any thread may print a message. */

@@ -6,17 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* JSON has no infinity and no NaN. */
-static json_t *finite_or_null(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *text_or_null(const char *text)
-{
-    return text ? json_text(text) : json_null();
-}
-
 /* Null if other values than the points are valid, too. */
 static json_t *points_json(const struct plugin_port *port)
 {
@@ -41,8 +30,8 @@ static json_t *control_json(const struct stage_control *control)
         "{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:b, s:b, s:b, s:o, s:s}", "symbol",
         json_text(port->symbol), "name",
         json_text(port->name ? port->name : port->symbol + (port->symbol[0] == '@')), "unit",
-        text_or_null(port->unit), "least", finite_or_null((double)control->range.minimum), "most",
-        finite_or_null((double)control->range.maximum), "default", (double)control->range.initial,
+        json_text(port->unit), "least", json_finite((double)control->range.minimum), "most",
+        json_finite((double)control->range.maximum), "default", (double)control->range.initial,
         "value", (double)control->value, "toggle", port->is_toggle, "integer", port->is_integer,
         "logarithmic", port->is_logarithmic, "points", points_json(port), "kind",
         kinds[control->kind]);
@@ -105,14 +94,6 @@ static json_t *stages_json(const struct stream_session *stream)
     return array;
 }
 
-static json_t *names_json(const char *const *names, size_t count)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, json_text(names[i]));
-    return array;
-}
-
 /* Without a folder there are no presets. */
 static json_t *presets_json(void)
 {
@@ -138,7 +119,7 @@ json_t *live_state_chain(const struct live_session *session)
                      (json_int_t)chain->filter->block, "inputs", (json_int_t)chain->filter->inputs,
                      "outputs", (json_int_t)chain->filter->outputs, "stages",
                      hidden ? json_null() : stages_json(stream), "choices",
-                     hidden ? json_null() : names_json(chain->names, chain->choice_count),
+                     hidden ? json_null() : json_texts(chain->names, chain->choice_count),
                      "presets", presets_json(), "can_undo", live_edit_can_undo(session), "blind",
                      live_edit_blind_json(session), "gain_least", STREAM_GAIN_LEAST_DB, "gain_most",
                      STREAM_GAIN_MOST_DB, "ceiling_least", STREAM_CEILING_LEAST_DB);
