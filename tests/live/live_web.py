@@ -300,7 +300,8 @@ def main():
     (work / "quarter.txt").write_text("0.25\n")
     process = subprocess.Popen(
         [HALO, "live", "--device", "null:in=in.wav", "--block", "256", "--no-feedback-guard",
-         "--mask", "half.txt", "--or", "--mask", "quarter.txt", "--web", "127.0.0.1:0", "--plain", "--quiet",
+         "--mask", "half.txt", "--or", "--mask", "quarter.txt", "--web", "127.0.0.1:0", "--plain",
+         "--quiet",
          "--fade", "0.02", "--record", "take.wav", "--record-dry", "take-dry.wav"],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
