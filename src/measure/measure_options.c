@@ -1,13 +1,14 @@
 #include "measure/measure_options.h"
 
+#include "base/atomic_file.h"
 #include "base/stop.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SECONDS_MOST 120.0
 #define LEVEL_MOST (-1.0) /* the ceiling of live sound */
-enum { HZ_MOST = 100000, REPEATS_MOST = 100 };
+enum { HZ_MOST = 100000, BLOCK = 1024, REPEATS_MOST = 100 };
 
 static enum status parse_calibration(void *context, const struct option_row *row, const char *value)
 {
@@ -116,6 +117,8 @@ static enum status run(void *context)
 {
     struct measure_options *options = context;
     TRY(check(options));
+    if (!options->play.block_given)
+        options->play.device.block = BLOCK;
     TRY(play_options_check(&options->play));
     note_verbosity(options->play.verbosity);
     stop_watch();

@@ -62,7 +62,7 @@ static enum status find_full_scale(const struct measure_options *options, struct
 {
     struct spectrum *spectrum;
     float db[SPECTRUM_BANDS];
-    double level;
+    double level = 0;
     TRY(read_level(device, take, &level));
     TRY(spectrum_create(take->plan.inputs, take->plan.rate_in, &spectrum));
     bool is_tone = spectrum_read(spectrum, &take->heard, db) && share_of_tone(db) > PURE;
