@@ -56,7 +56,13 @@ char *measurement_text(const struct measurement *measurement);
  * measurement_text. Errors: memory. */
 MUST_CHECK enum status measurement_parse(const char *text, struct measurement **measurement);
 
-/* A new reference. NULL: no memory. */
+/* Whether a comment begins as one of measurement_text. It may be damaged further on. */
+bool measurement_is_text(const char *text);
+
+/* Total harmonic distortion: the power of the known harmonics relative to the fundamental, in dB. */
+double measured_thd(const struct measured_path *path, size_t third);
+
+/* A new reference. It has the text's members, and `hz` and `thd` for its readers. NULL: no memory. */
 json_t *measurement_object(const struct measurement *measurement);
 
 #endif

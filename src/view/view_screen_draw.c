@@ -654,8 +654,9 @@ static struct layout plan(const struct live_status *status)
     int choices = (int)listed_choices(status);
     int lines = (int)(status->line_count - status->question_lines);
     int keys = status->keys ? screen_draw_keys(status->keys, -1, layout.width) : 0;
+    int figures = status->only_meters ? 0 : 1;
     grant_question(&left, &layout, status, keys, lines);
-    grant(&left, &layout.state, 1);
+    grant(&left, &layout.state, figures);
     grant(&left, &layout.control, status->control.text ? 1 : 0);
     grant(&left, &layout.keys, least(keys, 1));
     grant(&left, &layout.lines, least(lines, 1));
@@ -665,10 +666,10 @@ static struct layout plan(const struct live_status *status)
     grant(&left, &layout.preset, status->preset || status->coming_preset ? 1 : 0);
     grant(&left, &layout.messages, 1);
     grant(&left, &layout.lines, lines > 1 ? lines : 0); /* a plot needs all its lines */
-    grant(&left, &layout.counts, 1);
+    grant(&left, &layout.counts, figures);
     grant(&left, &layout.keys, least(keys, KEY_ROWS_MOST));
-    grant(&left, &layout.load, 1);
-    grant(&left, &layout.latency, 1);
+    grant(&left, &layout.load, figures);
+    grant(&left, &layout.latency, figures);
     grant(&left, &layout.lines, lines);
     grant(&left, &layout.inputs, least(inputs, 2));
     grant(&left, &layout.outputs, least(outputs, 2));
