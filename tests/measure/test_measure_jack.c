@@ -7,6 +7,7 @@
 
 #include <jack/jack.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ static int room_cycle(jack_nframes_t frames, void *context)
 static jack_port_t *open_port(struct jack_room *room, const char *name, size_t c,
                               unsigned long flags)
 {
-    char full[8];
+    char full[32];
     snprintf(full, sizeof full, "%s%zu", name, c + 1);
     jack_port_t *port = jack_port_register(room->client, full, JACK_DEFAULT_AUDIO_TYPE,
                                            flags | JackPortIsTerminal, 0);
