@@ -16,6 +16,7 @@
 #include "import/mask_load.h"
 #include "import/mask_write.h"
 #include "plot/mask_curves.h"
+#include "plot/mask_measured.h"
 #include "plot/mask_plot.h"
 #include "plot/mask_summary.h"
 #include "plot/response_plot.h"
@@ -69,19 +70,26 @@ static enum status show(const struct mask_show_settings *settings, const char *t
         return show2d(settings, text, masks);
     struct mask *mask;
     struct mask_stats stats = {0};
+    struct measurement *measurement = NULL;
     struct mask_trouble troubles[MASK_TROUBLES];
     TRY(study(text, &settings->sound, &mask));
     uint32_t usual = settings->sound.rate ? settings->sound.rate : STAGE_MASK_USUAL_RATE;
     enum status status = mask_stats_init(&stats, mask, mask->rate ? mask->rate : usual);
+    if (status == STATUS_OK)
+        status = mask_measured_read(mask, &measurement);
     if (status == STATUS_OK) {
-        struct mask_summary summary = {
-            .text = text, .mask = mask, .stats = &stats, .troubles = troubles};
+        struct mask_summary summary = {.text = text,
+                                       .mask = mask,
+                                       .stats = &stats,
+                                       .measurement = measurement,
+                                       .troubles = troubles};
         status = mask_lint(mask, &stats, &settings->sound, troubles, &summary.trouble_count);
         if (status == STATUS_OK && settings->json)
             json_array_append_new(masks, mask_summary_object(&summary));
         else if (status == STATUS_OK)
             mask_summary_print(&summary);
     }
+    measurement_destroy(measurement);
     mask_stats_free(&stats);
     mask_destroy(mask);
     return status;
