@@ -35,10 +35,6 @@ static enum status parse_reference(void *context, const struct option_row *row, 
 }
 
 static const struct option_row sweep_rows[] = {
-    OPT_FILE("output", "FILE", struct measure_options, output,
-             "write the impulse responses to FILE.wav, and the recording\n"
-             "beside it, to FILE-take.wav",
-             .letter = 'o'),
     OPT_SECONDS("length", "TIME", struct measure_options, seconds, 0.1, SECONDS_MOST,
                 "length of a sweep (default 8s); twice as long, 3 dB less noise"),
     OPT_INTEGER("repeats", "N", struct measure_options, repeats, 1, REPEATS_MOST,
@@ -100,9 +96,10 @@ static const struct option_group groups[] = {
 static enum status check(const struct measure_options *options)
 {
     if (options->has_calibrator)
-        return STATUS_OK;
+        return options->output ? fail(CAUSE_USAGE, "--spl measures no responses: it takes no file")
+                               : STATUS_OK;
     if (!options->output)
-        return fail(CAUSE_USAGE, "no output: -o FILE.wav names the file for the responses");
+        return fail(CAUSE_USAGE, "which file? halo measure room.wav writes the responses to it");
     const char *ending = strrchr(options->output, '.');
     if (!ending || strcmp(ending, ".wav") != 0)
         return fail(CAUSE_USAGE, "%s must end with .wav", options->output);
@@ -134,18 +131,20 @@ const struct command command_measure = {
     .name = "halo measure",
     .summary = "measure rooms, loudspeakers and gear",
     .usage =
-        "usage: halo measure -o room.wav [options]\n\n"
+        "usage: halo measure FILE.wav [options]\n\n"
         "Measure impulse responses with sweeps: each output plays them in turn, while the inputs\n"
-        "record. The result is a mask with a channel for each pair, all inputs of the first output\n"
-        "first (map=matrix), and what halo mask show and plot tell: noise, distortion, acoustics.\n"
+        "record. FILE.wav becomes a mask with a channel for each pair, all inputs of the first\n"
+        "output first (map=matrix); halo mask show and plot tell its noise, distortion and\n"
+        "acoustics. FILE-take.wav keeps the recording.\n"
         "On a terminal, levels are set first, with noise that rises from silence.",
     .ending = "\nexamples:\n"
-              "  halo measure -o room.wav --output-map 1\n"
-              "  halo measure -o ears.wav --input-map 1,2 --calibration left.txt\n"
-              "  halo measure -o amplifier.wav --reference 2:2\n"
+              "  halo measure room.wav --output-map 1\n"
+              "  halo measure ears.wav --input-map 1,2 --calibration left.txt\n"
+              "  halo measure amplifier.wav --reference 2:2\n"
               "\nGear that is recorded elsewhere: sweep: and deconvolve: of halo mask make.\n",
+    .arguments = OPTION_ARGUMENTS(
+        OPT_ARGUMENT("FILE.wav", struct measure_options, output, 0, .is_file = true)),
     .groups = groups,
-    .surplus = "-o names the file",
     .size = sizeof(struct measure_options),
     .defaults =
         &(const struct measure_options){

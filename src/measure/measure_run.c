@@ -297,7 +297,7 @@ static void print_path(const struct measured_path *path, double spl)
         if (isfinite(path->distortion[n][THIRD_1K]))
             sum += pow(10, path->distortion[n][THIRD_1K] / 10);
     printf("output %zu to input %zu: %.2f ms, %.1f dB over the noise", path->output, path->input,
-           1e3 * path->delay, path->snr_all);
+           rint(1e5 * path->delay) / 100 + 0.0, path->snr_all); /* + 0.0 avoids -0.00 */
     if (sum > 0)
         printf(", distortion at 1 kHz %.3g %%", 100 * sqrt(sum));
     if (isfinite(spl))

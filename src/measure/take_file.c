@@ -127,8 +127,8 @@ static enum status write_take(const struct take *take, struct sound_metadata *me
                               struct sink *sink)
 {
     TRY(describe(&take->plan, metadata));
-    TRY(sink_put_metadata(sink, metadata));
     TRY(sink_write(sink, (const float *const *)take->recorded.data, take->recorded.frames));
+    TRY(sink_put_metadata(sink, metadata));
     return sink_commit(sink);
 }
 

@@ -219,6 +219,10 @@ static enum status find_arrival(struct response_work *work)
         work->arrival = floor(peak - (double)take_sweep_at(plan, 0, 0) * work->stretch -
                               EARLIER * plan->rate_in);
     }
+    if (plan->reference != TAKE_NONE && !(best >= SNR_LEAST))
+        return fail(CAUSE_OTHER, "the reference, input %zu, hears nothing of what is played: check "
+                                 "its cable and --reference IN:OUT",
+                    plan->input_of[plan->reference]);
     work->part.frames = (size_t)((double)take_slot_frames(plan) * work->stretch);
     return divide_by_sweep(work);
 }

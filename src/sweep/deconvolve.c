@@ -9,17 +9,20 @@
 
 enum {
     PIECE_LEAST = 4096, /* least frames of the transforms of parts of the response */
-    STEPS = 12,         /* bands an octave, each as wide as a third */
-    BANDS_MOST = 400,
-    REACH = 32, /* frames of the sinc's kernel on each side */
+    STEPS = 48,         /* bands an octave */
+    BANDS_MOST = 1200,
+    BAND_LEAST = 4, /* least width of a band, in cycles of the time kept */
+    REACH = 32,     /* frames of the sinc's kernel on each side */
     SEARCHES = 50,
 };
 
-static const double REGULAR = 0.01;  /* of the sound's mean power */
-static const double DIRECT = 0.3;    /* of the largest sample: least peak of the direct sound */
-static const double EARLIEST = 0.03; /* seconds from the direct sound to the largest sample */
-static const double BEFORE = 0.1;    /* share of a harmonic's window before its peak */
-static const double AUDIBLE = 4;     /* power of a harmonic and its noise over the noise */
+static const double REGULAR = 0.01;      /* of the sound's mean power */
+static const double SHARE_INSIDE = 0.25; /* left by the regularisation where the sound is */
+static const double CERTAIN = 1.3;       /* power with noise over the noise that is surely signal */
+static const double DIRECT = 0.3;        /* of the largest sample: least peak of the direct sound */
+static const double EARLIEST = 0.03;     /* seconds from the direct sound to the largest sample */
+static const double BEFORE = 0.1;        /* share of a harmonic's window before its peak */
+static const double AUDIBLE = 4;         /* power of a harmonic and its noise over the noise */
 static const double KERNEL_BETA = 9;
 static const double THIRD = 0.05;      /* decades from the middle of a third to its edge */
 static const double THIRD_LEAST = 0.4; /* least share of a third inside of the sweep */
@@ -48,11 +51,12 @@ struct pieces {
     double *played;  /* by bins of the sound: its power */
 };
 
-/* Smoothed over thirds: the power of the response, and that of the noise in a frame recorded. */
+/* By narrow bands: the power of the response, and that of the noise in a frame recorded. */
 struct bands {
     double first; /* Hz */
     size_t count;
     double signal[BANDS_MOST], noise[BANDS_MOST];
+    double edges[2]; /* Hz: where the sound is */
 };
 
 static double power_of(double complex bin)
@@ -221,11 +225,11 @@ ptrdiff_t deconvolver_direct(struct deconvolver *deconvolver, double *peak)
 
 /* ---- powers by frequency ---- */
 
-/* The mean of a spectrum of `bins` powers from half the rate down, between two frequencies. */
-static double mean_between(const double *powers, size_t bins, double rate, double low, double high)
+/* The mean of a spectrum of `bins` powers between two frequencies. */
+static double mean_between(const double *powers, size_t bins, double rate, const double edges[2])
 {
     double per_hertz = 2 * (double)(bins - 1) / rate, sum = 0, weights = 0;
-    double from = low * per_hertz, to = high * per_hertz;
+    double from = edges[0] * per_hertz, to = edges[1] * per_hertz;
     for (size_t k = (size_t)(from + 0.5); k < bins && (double)k - 0.5 < to; k++) {
         double weight = fmin(to, (double)k + 0.5) - fmax(from, (double)k - 0.5);
         sum += weight * powers[k];
@@ -234,10 +238,9 @@ static double mean_between(const double *powers, size_t bins, double rate, doubl
     return weights > 0 ? sum / weights : 0;
 }
 
-static double pieces_mean(const struct pieces *pieces, const double *powers, uint32_t rate,
-                          const double edges[2])
+static double band_hertz(const struct bands *bands, size_t band)
 {
-    return mean_between(powers, bins_of(pieces->fft), rate, edges[0], edges[1]);
+    return bands->first * pow(2, (double)band / STEPS);
 }
 
 /* Adds the energies of a part of the circular response by bins. Its ends are faded over `fade`
@@ -277,63 +280,80 @@ static void measure_noise(const struct deconvolver *deconvolver, const struct pi
         pieces->noise[k] /= energy;
 }
 
+/* Fills a band. Returns whether the sound is in it. */
+static bool fill_band(const struct deconvolver *deconvolver, const struct pieces *pieces,
+                      double middle, struct bands *bands)
+{
+    double rate = deconvolver->rate, wide = BAND_LEAST * rate / (double)pieces->count;
+    double half = fmax(middle * M_LN2 / STEPS, wide / 2);
+    double edges[2] = {fmax(0, middle - half), fmin(rate / 2, middle + half)};
+    size_t bins = bins_of(deconvolver->fft), own = bins_of(pieces->fft), band = bands->count++;
+    double share = mean_between(pieces->regular, bins, rate, edges);
+    double noise = mean_between(pieces->noise, own, rate, edges);
+    double signal =
+        mean_between(pieces->kept, own, rate, edges) - CERTAIN * noise * (double)pieces->count;
+    bands->signal[band] = share > 0 ? fmax(0, signal) / share : 0;
+    bands->noise[band] =
+        share > 0 ? noise * mean_between(pieces->played, bins, rate, edges) / share : 0;
+    return share >= SHARE_INSIDE;
+}
+
 static void fill_bands(const struct deconvolver *deconvolver, const struct pieces *pieces,
                        struct bands *bands)
 {
-    double half = deconvolver->rate / 2.0, largest = 0, least = INFINITY;
-    size_t bins = bins_of(deconvolver->fft);
-    bands->first = fmax(1, 2 * half / (double)fft_double_length(pieces->fft));
-    for (; bands->count < BANDS_MOST; bands->count++) {
-        double middle = bands->first * pow(2, (double)bands->count / STEPS);
-        double edges[2] = {middle * pow(10, -THIRD), fmin(half, middle * pow(10, THIRD))};
-        if (middle > half)
-            break;
-        double share = mean_between(pieces->regular, bins, 2 * half, edges[0], edges[1]);
-        double played = mean_between(pieces->played, bins, 2 * half, edges[0], edges[1]);
-        double noise = pieces_mean(pieces, pieces->noise, deconvolver->rate, edges);
-        double kept = pieces_mean(pieces, pieces->kept, deconvolver->rate, edges);
-        double *signal = &bands->signal[bands->count], *own = &bands->noise[bands->count];
-        *signal = share > 0 ? fmax(0, kept - noise * (double)pieces->count) / share : 0;
-        *own = share > 0 ? noise * played / share : 0;
-        if (share > 0.5) { /* the sound is well above nothing here */
-            largest = fmax(largest, *signal);
-            least = fmin(least, *own);
-        }
+    double largest = 0, least = INFINITY, middle;
+    bands->first = fmax(1, deconvolver->rate / (double)fft_double_length(pieces->fft));
+    while (bands->count < BANDS_MOST &&
+           (middle = band_hertz(bands, bands->count)) <= deconvolver->rate / 2.0) {
+        size_t band = bands->count;
+        if (!fill_band(deconvolver, pieces, middle, bands))
+            continue;
+        bands->edges[0] = least < INFINITY ? bands->edges[0] : middle;
+        bands->edges[1] = middle;
+        largest = fmax(largest, bands->signal[band]);
+        least = fmin(least, bands->noise[band]);
     }
-    /* Elsewhere, both are errors of the division. */
+    /* Beyond the sound, both may be errors of the division. */
     for (size_t i = 0; i < bands->count; i++) {
         bands->signal[i] = fmin(bands->signal[i], largest);
-        bands->noise[i] = fmax(bands->noise[i], isfinite(least) ? least : 0);
+        bands->noise[i] = fmax(bands->noise[i], least < INFINITY ? least : 0);
+    }
+    if (deconvolver->sweep.rate) {
+        bands->edges[0] = deconvolver->sweep.from;
+        bands->edges[1] = deconvolver->sweep.to;
     }
 }
 
 /* ---- the response ---- */
 
-/* Weights the bins. Returns the energy of the noise that is left in the frames kept. */
-static double weight_bins(const struct deconvolver *deconvolver, const struct pieces *pieces,
-                          const struct bands *bands)
+/* The weight of a bin in which the sound has this power: its share of signal, or 1 inside a sweep,
+ * where the sound is strong in all bins. */
+static double weight_of(const struct deconvolver *deconvolver, const struct pieces *pieces,
+                        const struct bands *bands, double hertz, double power)
+{
+    if (deconvolver->sweep.rate && hertz >= bands->edges[0] && hertz <= bands->edges[1])
+        return 1;
+    double last = (double)bands->count - 1;
+    double place = fmin(last, STEPS * log2(fmax(hertz, bands->first) / bands->first));
+    size_t band = (size_t)place, next = band + 1 < bands->count ? band + 1 : band;
+    double part = place - (double)band;
+    double signal = power * (bands->signal[band] * (1 - part) + bands->signal[next] * part);
+    double noise =
+        (double)pieces->count * (bands->noise[band] * (1 - part) + bands->noise[next] * part);
+    return signal > 0 ? signal / (signal + noise) : 0;
+}
+
+static void weight_bins(const struct deconvolver *deconvolver, const struct pieces *pieces,
+                        const struct bands *bands)
 {
     size_t n = fft_double_length(deconvolver->fft), bins = bins_of(deconvolver->fft);
     double complex *spectrum = fft_double_bins(deconvolver->fft);
-    double scale = 1 / ((double)n * (double)deconvolver->recordings), left = 0;
+    double scale = 1 / ((double)n * (double)deconvolver->recordings);
     for (size_t k = 0; k < bins; k++) {
         double hertz = (double)k * deconvolver->rate / (double)n;
-        double place = fmax(0, STEPS * log2(fmax(hertz, bands->first) / bands->first));
-        size_t band = place < (double)bands->count - 1 ? (size_t)place : bands->count - 1;
-        size_t next = band + 1 < bands->count ? band + 1 : band;
-        double part = fmin(1, place - (double)band), power = pieces->played[k];
-        double signal = bands->signal[band] * (1 - part) + bands->signal[next] * part;
-        double noise =
-            (double)pieces->count * (bands->noise[band] * (1 - part) + bands->noise[next] * part);
-        bool is_swept = deconvolver->sweep.rate && hertz >= deconvolver->sweep.from &&
-                        hertz <= deconvolver->sweep.to;
-        double total = power * signal + noise;
-        double weight = is_swept ? 1 : total > 0 ? power * signal / total : 0;
-        bool is_used = power > 0 && weight > 0;
-        spectrum[k] = is_used ? weight * scale * deconvolver->sum[k] / deconvolver->sound[k] : 0;
-        left += is_used ? 2 * weight * weight * noise / power / (double)n : 0;
+        double weight = weight_of(deconvolver, pieces, bands, hertz, pieces->played[k]);
+        spectrum[k] = weight > 0 ? weight * scale * deconvolver->sum[k] / deconvolver->sound[k] : 0;
     }
-    return left;
 }
 
 /* ---- what is told ---- */
@@ -355,9 +375,8 @@ static bool third_edges(const struct deconvolver *deconvolver, size_t third, siz
 static double noise_between(const struct deconvolver *deconvolver, const struct pieces *pieces,
                             const double edges[2], double *share)
 {
-    *share = mean_between(pieces->regular, bins_of(deconvolver->fft), deconvolver->rate, edges[0],
-                          edges[1]);
-    return pieces_mean(pieces, pieces->noise, deconvolver->rate, edges) / *share;
+    *share = mean_between(pieces->regular, bins_of(deconvolver->fft), deconvolver->rate, edges);
+    return mean_between(pieces->noise, bins_of(pieces->fft), deconvolver->rate, edges) / *share;
 }
 
 static double decibels(double ratio)
@@ -374,7 +393,9 @@ static void tell_levels(const struct deconvolver *deconvolver, const struct piec
         if (!third_edges(deconvolver, t, 1, edges))
             continue;
         double noise = noise_between(deconvolver, pieces, edges, &share) * (double)pieces->count;
-        double power = pieces_mean(pieces, pieces->kept, deconvolver->rate, edges) / share - noise;
+        double power =
+            mean_between(pieces->kept, bins_of(pieces->fft), deconvolver->rate, edges) / share -
+            noise;
         if (power > noise)
             path->level[t] = decibels(power);
         path->snr[t] = decibels(power / noise);
@@ -402,7 +423,8 @@ static void tell_order(const struct deconvolver *deconvolver, const struct piece
             !third_edges(deconvolver, t, order, edges))
             continue;
         double noise = noise_between(deconvolver, pieces, edges, &share) * energy;
-        double power = pieces_mean(pieces, pieces->part, deconvolver->rate, edges) / share;
+        double power =
+            mean_between(pieces->part, bins_of(pieces->fft), deconvolver->rate, edges) / share;
         if (power > AUDIBLE * noise)
             *told = decibels(power - noise) - path->level[t];
     }
@@ -467,19 +489,23 @@ static void finish(struct deconvolver *deconvolver, const struct pieces *pieces,
                    double *taps, struct measured_path *path)
 {
     struct bands bands = {0};
+    double share;
     ptrdiff_t n = (ptrdiff_t)fft_double_length(deconvolver->fft);
     add_part(deconvolver, pieces, first, pieces->count, 0, pieces->kept);
     measure_noise(deconvolver, pieces, first);
     fill_bands(deconvolver, pieces, &bands);
-    double noise = weight_bins(deconvolver, pieces, &bands), energy = 0;
+    weight_bins(deconvolver, pieces, &bands);
     fft_double_inverse(deconvolver->fft);
     for (size_t i = 0; i < pieces->count; i++) {
         taps[i] = fft_double_samples(deconvolver->fft)[((first + (ptrdiff_t)i) % n + n) % n];
-        energy += taps[i] * taps[i];
     }
     if (!path)
         return;
-    path->snr_all = decibels((energy - noise) / noise);
+    double noise = noise_between(deconvolver, pieces, bands.edges, &share) * (double)pieces->count;
+    path->snr_all =
+        decibels(mean_between(pieces->kept, bins_of(pieces->fft), deconvolver->rate, bands.edges) /
+                     share / noise -
+                 1);
     tell_levels(deconvolver, pieces, path);
     tell_distortion(deconvolver, pieces, (double)largest_from(deconvolver, first, pieces->count),
                     path);
