@@ -8,6 +8,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -16,8 +17,8 @@ import tempfile
 import numpy as np
 
 sys.path.append(str(pathlib.Path(__file__).parent))
-from room import (THIRDS, Room, band_energies, band_pass, convolve, errors, lag_of, read_wav, shift,
-                  write_wav)
+from room import (THIRDS, Room, band_energies, band_pass, convolve, errors, lag_of, read_wav, resample,
+                  shift, write_wav)
 
 HALO = sys.argv[1]
 RATE = 48000
@@ -57,8 +58,8 @@ def played(outputs, options):
         device = ["--driver", "null", "--device",
                   f"null:out={folder}/played.wav,pace=0,channels={outputs}"]
         maps = ["--output-map", ",".join(str(n + 1) for n in range(outputs)), "--input-map", 1]
-        result = halo("measure", "--plain", "-o", folder + "/none.wav", *device, *maps, *options)
-        assert result.returncode == 1 and "above the noise" in result.stderr, result
+        result = halo("measure", "--plain", folder + "/none.wav", *device, *maps, *options)
+        assert result.returncode == 1 and re.search("above the noise|hears nothing", result.stderr), result
         assert os.listdir(folder) == ["played.wav"], os.listdir(folder)
         sound, rate = read_wav(folder + "/played.wav")
     assert rate == RATE and sound.shape[1] == outputs
@@ -86,7 +87,7 @@ def measured(room, options=(), more=(), device=None):
         if os.path.exists(name):
             os.remove(name)
     answer = done(*arguments_for(len(room.paths[0]), len(room.paths), options, device), *more,
-                  "--json", "-o", "room.wav")
+                  "--json", "room.wav")
     assert files() == ["rec.wav", "room-take.wav", "room.wav"], files()
     columns, rate = read_wav("room.wav")
     assert rate == RATE
@@ -99,7 +100,7 @@ def ears(seed, rt60=0.25):
     done("mask", "make", f"room:rt60={rt60},seed={seed}", "-o", f"seed{seed}.wav")
     taps, _ = read_wav(f"seed{seed}.wav")
     os.remove(f"seed{seed}.wav")
-    box = band_pass(40, 18000, RATE)
+    box = 0.25 * band_pass(40, 12000, RATE)
     return [convolve(column, box) for column in taps.T]
 
 
@@ -164,6 +165,7 @@ def test_loopback():
     columns, answer = measured(room, SHORT + ["--reference", "3:3"])
     assert answer["measurement"]["timing"] == "loopback" and columns.shape[1] == 4
     all_error, thirds = worst(columns, truths, answer["zero_tap"])
+    print(np.round(thirds))
     print(f"loopback: {all_error:.1f} dB, thirds {thirds.max():.1f} dB")
     assert thirds.max() <= -80
 
@@ -176,17 +178,16 @@ def test_mark():
     assert answer["measurement"]["timing"] == "mark"
     delays = [RATE * path["delay"] for path in answer["measurement"]["paths"]]
     print("after the mark:", delays)
-    assert np.allclose(delays, [240, 0], atol=0.5)
+    assert np.allclose(delays, [240, 0], atol=0.6)
 
 
 def test_distortion():
     harmonics = [0.01, 0.003, 0.001]
     _, answer = measured(Room([[np.ones(1)]], harmonics=harmonics, snr=90, latency=100), SHORT)
     told = answer["measurement"]["paths"][0]["harmonics"]
-    for name, share in zip(sorted(told), harmonics):
-        levels = dict(zip(MEASURED, told[name]))
-        for hz in MEASURED[7:24]:  # 100 Hz to 4 kHz
-            assert abs(levels[hz] - 20 * np.log10(share)) <= 0.5, (name, hz, levels[hz])
+    for number, share in enumerate(harmonics):
+        levels = np.array(told[number][7:24])  # 100 Hz to 4 kHz
+        assert np.allclose(levels, 20 * np.log10(share), atol=0.5), (number + 2, levels)
 
 
 def align(got, truth):
@@ -208,7 +209,8 @@ def test_two_clocks():
                   "--output", "null:channels=1,pace=0"]
         columns, answer = measured(room, SHORT + ["--repeats", "2"], device=device)
         drift = answer["measurement"]["drift"]
-        error, _ = errors(columns[:, 0], align(columns[:, 0], ears(1)[0]), RATE)
+        truth = resample(np.pad(ears(1)[0], (4096, 4096)), 1 + ppm / 1e6)  # in the input's time
+        error, _ = errors(columns[:, 0], align(columns[:, 0], truth), RATE)
         print(f"{ppm} ppm: told {drift:.3f}, error {error:.1f} dB")
         assert abs(drift - ppm) <= 1 and error <= -60
 
@@ -222,7 +224,7 @@ def test_calibration():
         file.writelines(f"{f:.3f} {20 * np.log10(abs(r)):.3f}\n" for f, r in zip(hz, response))
     room = Room([[ears(1)[0]]], card=microphone)
     record(room, SHORT)
-    text = done(*arguments_for(1, 1, SHORT), "-o", "room.wav", "--calibration", "mic.txt",
+    text = done(*arguments_for(1, 1, SHORT), "room.wav", "--calibration", "mic.txt",
                 "--full-scale", 120)
     assert " dB SPL" in text, text
     columns, _ = read_wav("room.wav")
@@ -243,29 +245,27 @@ def test_calibrator():
 
 def test_take_again():
     columns, _ = measured(both_ears()[0], SHORT)
-    done("measure", "-o", "again.wav", "--take", "room-take.wav")
+    done("measure", "again.wav", "--take", "room-take.wav")
     again, _ = read_wav("again.wav")
     assert np.array_equal(columns, again)
     data = pathlib.Path("room-take.wav").read_bytes()
     for bad, expected in ((data[:len(data) // 2], ""), (data[:3000], ""), (b"RIFF", ""),
                           (pathlib.Path("rec.wav").read_bytes(), "no recording of halo measure")):
         pathlib.Path("bad.wav").write_bytes(bad)
-        refused(expected, "measure", "-o", "worse.wav", "--take", "bad.wav")
+        refused(expected, "measure", "worse.wav", "--take", "bad.wav")
 
 
 def test_hesuvi():
     """Seven loudspeakers at two ears, for headphones: render gives what they would."""
     speakers = [ears(seed, 0.1) for seed in range(1, 8)]
     record(Room(speakers), SHORT)
-    done(*arguments_for(2, 7, SHORT), "-o", "room.wav", "--hesuvi")
+    done(*arguments_for(2, 7, SHORT), "room.wav", "--hesuvi")
     columns, _ = read_wav("room.wav")
     assert columns.shape[1] == 14
     film = np.random.default_rng(1).uniform(-0.1, 0.1, (RATE, 7))
-    film = np.stack([convolve(x, band_pass(100, 10000, RATE))[:RATE] for x in film.T], 1)
-    write_wav("film.wav", film, RATE)
+    write_wav("film.wav", np.insert(film, 3, 0, 1), RATE)  # FL FR FC LFE BL BR SL SR
     done("render", "film.wav", "phones.wav", "-q", "--mask", "room.wav,order=hesuvi")
     phones, _ = read_wav("phones.wav")
-    # FL FR FC BL BR SL SR, or a layout of 7 channels without names: the order of the file
     truths = [sum(convolve(film[:, s], speakers[s][ear]) for s in range(7)) for ear in (0, 1)]
     error, _ = worst(phones, truths)
     print(f"seven loudspeakers: {error:.1f} dB")
@@ -278,7 +278,7 @@ def test_hesuvi():
 def take_refused(expected, room, more=(), device=None, options=SHORT, before=""):
     record(room, options)
     refused(expected, *arguments_for(len(room.paths[0]), len(room.paths), options, device), *more,
-            "-o", "room.wav", before=before)
+            "room.wav", before=before)
 
 
 def test_refused():
@@ -291,11 +291,11 @@ def test_refused():
         "--driver", "null", "--device", f"null:in=rec.wav,pace=0,channels=1,xrun={frame}"])
     take_refused("room", Room(flat), before="trap '' XFSZ; ulimit -f 100; ")
     os.mkdir("folder.wav")
-    refused("folder.wav", *arguments_for(1, 1, SHORT), "-o", "folder.wav", "-f")
+    refused("folder.wav", *arguments_for(1, 1, SHORT), "folder.wav", "-f")
     for name in ("room.wav", "room-take.wav"):  # neither is replaced, and -f replaces both
         pathlib.Path(name).write_text("old")
         take_refused(name, Room(flat))
-        done(*arguments_for(1, 1, SHORT), "-o", "room.wav", "-f")
+        done(*arguments_for(1, 1, SHORT), "room.wav", "-f")
         assert len(read_wav(name)[0]) > RATE // 4
         os.remove("room.wav")
         os.remove("room-take.wav")
@@ -303,7 +303,7 @@ def test_refused():
 
 def test_stopped():
     process = subprocess.Popen(
-        [HALO, "measure", "--plain", "-o", "room.wav", "--driver", "null", "--device",
+        [HALO, "measure", "--plain", "room.wav", "--driver", "null", "--device",
          "null:pace=1"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
     while b"a sweep of" not in process.stderr.readline():
         assert process.poll() is None
@@ -323,7 +323,7 @@ def main():
             try:
                 test()
                 print("passed:", name)
-            except (AssertionError, IndexError) as error:
+            except Exception as error:
                 failed.append(name)
                 print("FAILED:", name, type(error).__name__, error, "line",
                       error.__traceback__.tb_next.tb_lineno)

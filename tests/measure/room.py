@@ -141,13 +141,12 @@ def band_energies(taps, rate, n):
 
 
 def errors(got, truth, rate):
-    """Energy of the difference over that of the truth in dB: of all, and by thirds of an octave."""
+    """Energy of the difference over that of the truth in dB: of all thirds together, and of each."""
     size = max(len(got), len(truth))
     got, truth = (np.pad(x, (0, size - len(x))) for x in (got, truth))
     n = length_for(max(2 * size, 4 * rate))
-    bands = band_energies(got - truth, rate, n) / band_energies(truth, rate, n)
-    return (10 * np.log10(((got - truth)**2).sum() / (truth**2).sum() + 1e-30),
-            10 * np.log10(bands + 1e-30))
+    wrong, right = (band_energies(x, rate, n) + 1e-30 for x in (got - truth, truth))
+    return 10 * np.log10(wrong.sum() / right.sum()), 10 * np.log10(wrong / right)
 
 
 def lag_of(got, truth):

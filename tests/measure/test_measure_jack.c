@@ -139,7 +139,7 @@ START_TEST(a_room_in_jack_is_measured)
     room_open(&room);
     struct command_result result;
     for (int i = 0; i < TRIES; i++) { /* a busy machine loses sound, which halo says */
-        result = command_run("\"$HALO\" measure --plain -o room.wav --driver jack --input room "
+        result = command_run("\"$HALO\" measure --plain room.wav --driver jack --input room "
                              "--output room --input-map 1,2 --output-map 1,2 --length 2s");
         if (result.code == 0 || !strstr(result.err, "lost sound"))
             break;
