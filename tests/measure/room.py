@@ -92,13 +92,20 @@ def distort(x, harmonics, peak):
     return np.fft.irfft(np.fft.rfft(high)[:n // 2 + 1] / times, n)[:len(x)]
 
 
+def sweep_power(played, recorded, frames=4800):
+    """The mean power at the inputs in those parts where a sweep plays, which is louder than noise."""
+    loud = [at for at in range(0, len(played), frames)
+            if (played[at:at + frames]**2).mean(0).max() > 0.45 * (played**2).max()]
+    return np.mean([recorded[at:at + frames]**2 for at in loud])
+
+
 @dataclass
 class Room:
     """`paths[output][input]`: taps, or None; also those of a loopback."""
     paths: list
     latency: int = 0          # frames from the outputs to the inputs
     card: np.ndarray = None   # taps of the sound card, in all inputs
-    snr: float = None         # dB, of the mean power of what sounds over that of white noise
+    snr: float = None         # dB, of the sweeps' mean power at the inputs over that of white noise
     ppm: float = 0            # the clock of the inputs is faster
     harmonics: list = field(default_factory=list)
     gain: float = 1
@@ -121,8 +128,7 @@ class Room:
         if self.ppm:
             recorded = np.stack([resample(x, 1 + self.ppm / 1e6) for x in recorded.T], 1)
         if self.snr is not None:
-            sounds = np.abs(played).max(1) > 0
-            self.noise_power = (recorded**2).sum() / sounds.sum() / recorded.shape[1] / 10**(self.snr / 10)
+            self.noise_power = sweep_power(played, recorded[self.latency:]) / 10**(self.snr / 10)
             print(f"noise of seed {self.seed}")
             noise = np.random.default_rng(self.seed).standard_normal(recorded.shape)
             recorded += np.sqrt(self.noise_power) * noise
@@ -134,8 +140,8 @@ class Room:
 THIRDS = 1000 * 2.0**(np.arange(-15, 13) / 3)  # 31 Hz to 16 kHz
 
 
-def band_energies(taps, rate, n):
-    power = np.abs(np.fft.rfft(taps, n))**2
+def by_thirds(power, n, rate=48000):
+    """Sums of the bins of a transform of `n` frames by thirds of an octave."""
     hz = np.arange(len(power)) * rate / n
     return np.array([power[(hz >= f / 2**(1 / 6)) & (hz < f * 2**(1 / 6))].sum() for f in THIRDS])
 
@@ -145,7 +151,8 @@ def errors(got, truth, rate):
     size = max(len(got), len(truth))
     got, truth = (np.pad(x, (0, size - len(x))) for x in (got, truth))
     n = length_for(max(2 * size, 4 * rate))
-    wrong, right = (band_energies(x, rate, n) + 1e-30 for x in (got - truth, truth))
+    wrong, right = (by_thirds(np.abs(np.fft.rfft(x, n))**2, n, rate) + 1e-30
+                    for x in (got - truth, truth))
     return 10 * np.log10(wrong.sum() / right.sum()), 10 * np.log10(wrong / right)
 
 
