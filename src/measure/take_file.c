@@ -27,18 +27,17 @@ static json_t *channels_json(const size_t *channels, size_t count)
 
 static json_t *plan_json(const struct take_plan *plan)
 {
-    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:o, "
-                     "s:o, s:o}",
-                     "rate", (json_int_t)plan->sweep.rate, "rate_in", (json_int_t)plan->rate_in,
-                     "from", plan->sweep.from, "to", plan->sweep.to, "seconds", plan->sweep.seconds,
-                     "level", plan->level, "repeats", (json_int_t)plan->repeats, "pause",
-                     (json_int_t)plan->pause, "mark", number_of(plan->mark), "reference",
-                     number_of(plan->reference), "reference_output",
-                     number_of(plan->reference_output), "latency", (json_int_t)plan->latency,
-                     "two_clocks", plan->two_clocks, "checked", plan->checked, "date", plan->date, "device",
-                     json_text(plan->device), "outputs",
-                     channels_json(plan->output_of, plan->outputs), "inputs",
-                     channels_json(plan->input_of, plan->inputs));
+    return json_pack(
+        "{s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:o, "
+        "s:o, s:o}",
+        "rate", (json_int_t)plan->sweep.rate, "rate_in", (json_int_t)plan->rate_in, "from",
+        plan->sweep.from, "to", plan->sweep.to, "seconds", plan->sweep.seconds, "level",
+        plan->level, "repeats", (json_int_t)plan->repeats, "pause", (json_int_t)plan->pause, "mark",
+        number_of(plan->mark), "reference", number_of(plan->reference), "reference_output",
+        number_of(plan->reference_output), "latency", (json_int_t)plan->latency, "two_clocks",
+        plan->two_clocks, "checked", plan->checked, "date", plan->date, "device",
+        json_text(plan->device), "outputs", channels_json(plan->output_of, plan->outputs), "inputs",
+        channels_json(plan->input_of, plan->inputs));
 }
 
 static bool read_channels(const json_t *list, size_t *channels, size_t *count)
@@ -77,14 +76,15 @@ static bool parse_plan(json_t *json, struct take_plan *plan)
     const char *date, *device;
     double from, to, seconds;
     int two_clocks, checked;
-    if (json_unpack(json,
-                    "{s:I, s:I, s:F, s:F, s:F, s:F, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:s, "
-                    "s:o, s:o}",
-                    "rate", &rate, "rate_in", &rate_in, "from", &from, "to", &to, "seconds",
-                    &seconds, "level", &plan->level, "repeats", &repeats, "pause", &pause, "mark",
-                    &mark, "reference", &reference, "reference_output", &reference_output,
-                    "latency", &latency, "two_clocks", &two_clocks, "checked", &checked, "date", &date, "device",
-                    &device, "outputs", &outputs, "inputs", &inputs) != 0)
+    if (json_unpack(
+            json,
+            "{s:I, s:I, s:F, s:F, s:F, s:F, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:s, "
+            "s:o, s:o}",
+            "rate", &rate, "rate_in", &rate_in, "from", &from, "to", &to, "seconds", &seconds,
+            "level", &plan->level, "repeats", &repeats, "pause", &pause, "mark", &mark, "reference",
+            &reference, "reference_output", &reference_output, "latency", &latency, "two_clocks",
+            &two_clocks, "checked", &checked, "date", &date, "device", &device, "outputs", &outputs,
+            "inputs", &inputs) != 0)
         return false;
     plan->sweep = (struct sweep){.rate = (uint32_t)rate, .seconds = seconds};
     plan->rate_in = (uint32_t)rate_in;
