@@ -83,8 +83,8 @@ size_t take_frames(const struct take_plan *plan)
     return take_sweep_at(plan, take_measured_outputs(plan, list), 0);
 }
 
-/* Frames to record: the device may be late, and its input's clock may be faster. */
-static size_t recorded_frames(const struct take_plan *plan)
+/* The device may be late, and its input's clock may be faster. */
+size_t take_recorded_frames(const struct take_plan *plan)
 {
     double frames = (double)take_frames(plan) + LATE * plan->sweep.rate;
     return (size_t)ceil(frames * plan->rate_in / plan->sweep.rate * (plan->two_clocks ? 1.001 : 1));
@@ -147,8 +147,10 @@ static enum status take_init(struct take *take)
     enum { HEARD_BLOCK = 1 };
     const struct take_plan *plan = &take->plan;
     take->rise = audio_from_db(NOISE_RISE / plan->sweep.rate);
+    if (!memory_is_there(plan->inputs * take_recorded_frames(plan) * sizeof(float)))
+        return fail_memory("a recording of so many sweeps");
     TRY(make_sounds(take));
-    TRY(block_init(&take->recorded, plan->inputs, recorded_frames(plan), "a recording"));
+    TRY(block_init(&take->recorded, plan->inputs, take_recorded_frames(plan), "a recording"));
     for (size_t c = 0; c < plan->inputs; c++) /* now, so that the step causes no page faults */
         memset(take->recorded.data[c], 0, take->recorded.frames * sizeof(float));
     TRY(meter_create(plan->inputs, plan->rate_in, true, &take->meter));

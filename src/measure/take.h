@@ -54,6 +54,7 @@ size_t take_mark_at(const struct take_plan *plan);
 /* Frame where a sweep begins. `number`: of the measured outputs. */
 size_t take_sweep_at(const struct take_plan *plan, size_t number, size_t repeat);
 size_t take_frames(const struct take_plan *plan);
+size_t take_recorded_frames(const struct take_plan *plan); /* at the input's rate */
 
 /* Numbers of the outputs and inputs that are measured: not those of the reference. */
 size_t take_measured_outputs(const struct take_plan *plan, size_t *list);
