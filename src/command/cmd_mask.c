@@ -20,6 +20,7 @@
 #include "plot/mask_plot.h"
 #include "plot/mask_summary.h"
 #include "plot/response_plot.h"
+#include "plot/room_mean.h"
 #include "sound/port.h"
 
 #include <complex.h>
@@ -64,7 +65,8 @@ static enum status show2d(const struct mask_show_settings *settings, const char 
     return STATUS_OK;
 }
 
-static enum status show(const struct mask_show_settings *settings, const char *text, json_t *masks)
+static enum status show(const struct mask_show_settings *settings, const char *text, json_t *masks,
+                        struct room_mean *mean)
 {
     if (mask2d_is_named(text))
         return show2d(settings, text, masks);
@@ -88,6 +90,8 @@ static enum status show(const struct mask_show_settings *settings, const char *t
             json_array_append_new(masks, mask_summary_object(&summary));
         else if (status == STATUS_OK)
             mask_summary_print(&summary);
+        if (status == STATUS_OK)
+            status = room_mean_add(mean, mask, &stats);
     }
     measurement_destroy(measurement);
     mask_stats_free(&stats);
@@ -95,28 +99,40 @@ static enum status show(const struct mask_show_settings *settings, const char *t
     return status;
 }
 
+/* Prints the masks, which it releases, and the mean of rooms. */
+static enum status print_json(json_t *masks, const struct room_mean *mean)
+{
+    json_t *all = json_pack("{s:o}", "masks", masks);
+    if (room_mean_is_known(mean))
+        json_object_set_new(all, "mean", room_mean_object(mean));
+    return json_print(all, JSON_REAL_PRECISION(9), "the masks");
+}
+
 /* Shows all masks. If a mask cannot be read, the others are still shown. */
 static enum status show_all(void *options)
 {
     const struct mask_show_settings *settings = options;
     json_t *masks = json_array();
+    struct room_mean mean = {0};
     enum status status = STATUS_OK;
     for (size_t i = 0; i < settings->masks.count; i++) {
         if (i > 0 && !settings->json)
             puts("");
-        enum status own = show(settings, settings->masks.values[i], masks);
+        enum status own = show(settings, settings->masks.values[i], masks, &mean);
         if (own != STATUS_OK && settings->json)
             json_array_append_new(masks, json_pack("{s:o, s:o}", "mask",
                                                    json_text(settings->masks.values[i]), "error",
                                                    failure_json_take()));
         status = status == STATUS_OK ? own : status;
     }
-    if (!settings->json) {
+    enum status printed = STATUS_OK;
+    if (settings->json)
+        printed = print_json(masks, &mean);
+    else if (room_mean_is_known(&mean))
+        room_mean_print(&mean);
+    if (!settings->json)
         json_decref(masks);
-        return status;
-    }
-    enum status printed =
-        json_print(json_pack("{s:o}", "masks", masks), JSON_REAL_PRECISION(9), "the masks");
+    room_mean_free(&mean);
     return status == STATUS_OK ? printed : status;
 }
 
