@@ -95,6 +95,9 @@ static const struct option_group groups[] = {
 
 static enum status check(const struct measure_options *options)
 {
+    if (options->play.layout)
+        return fail(CAUSE_USAGE, "halo measure has no --layout: --input-map and --output-map name "
+                                 "channels");
     if (options->has_calibrator)
         return options->output ? fail(CAUSE_USAGE, "--spl measures no responses: it takes no file")
                                : STATUS_OK;

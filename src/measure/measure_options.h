@@ -8,14 +8,14 @@
 enum { MEASURE_CALIBRATIONS = 8 };
 
 struct measure_options {
-    struct play_options play; /* device, force, json, plain and verbosity only */
-    const char *output;       /* the mask's file */
-    double seconds;           /* of the sweep */
-    size_t from_hz, to_hz;    /* of the sweep; to_hz 0: the default */
-    double level;             /* dB */
-    size_t repeats;           /* 0: one, or two with two clocks */
-    double pause;             /* seconds */
-    size_t mark;              /* channel of the device, from 1; 0: none */
+    struct play_options play;           /* device, force, json, plain and verbosity only */
+    const char *output;                 /* the mask's file */
+    double seconds;                     /* of the sweep */
+    size_t from_hz, to_hz;              /* of the sweep; to_hz 0: the default */
+    double level;                       /* dB */
+    size_t repeats;                     /* 0: one, or two with two clocks */
+    double pause;                       /* seconds */
+    size_t mark;                        /* channel of the device, from 1; 0: none */
     size_t reference, reference_output; /* channels of the device, from 1; 0: none */
     const char *calibrations[MEASURE_CALIBRATIONS];
     size_t calibration_count;

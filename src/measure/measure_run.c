@@ -51,8 +51,9 @@ static enum status complete_maps(const struct measure_options *options, struct n
     if (inputs->count == 0)
         TRY(add_channel(inputs, 1));
     if (options->reference && inputs->count == 1 && inputs->values[0] == options->reference)
-        return fail(CAUSE_USAGE, "input %zu is the reference: name the microphone's with "
-                                 "--input-map",
+        return fail(CAUSE_USAGE,
+                    "input %zu is the reference: name the microphone's with "
+                    "--input-map",
                     options->reference);
     TRY(add_channel(inputs, options->reference));
     return outputs->count > 0 ? add_channel(outputs, options->reference_output) : STATUS_OK;
@@ -85,7 +86,9 @@ static enum status make_plan(const struct measure_options *options, const struct
     struct tm utc;
     *plan = (struct take_plan){
         .level = options->level,
-        .repeats = options->repeats ? options->repeats : info->has_bridge ? 2 : 1,
+        .repeats = options->repeats   ? options->repeats
+                   : info->has_bridge ? 2
+                                      : 1,
         .pause = (size_t)(options->pause * info->rate),
         .outputs = info->channels_out,
         .inputs = info->channels_in,
@@ -253,10 +256,11 @@ static enum status order_for_hesuvi(struct mask **mask, struct measurement *meas
     struct mask *old = *mask, *ordered;
     bool has_lfe = old->columns == HESUVI_COLUMNS + EARS;
     if (!has_lfe && old->columns != HESUVI_COLUMNS)
-        return fail(CAUSE_USAGE,
-                    "--hesuvi needs two inputs (the left and the right ear) and seven outputs (FL FR "
-                    "FC BL BR SL SR), or eight with LFE: name them with --input-map and "
-                    "--output-map");
+        return fail(
+            CAUSE_USAGE,
+            "--hesuvi needs two inputs (the left and the right ear) and seven outputs (FL FR "
+            "FC BL BR SL SR), or eight with LFE: name them with --input-map and "
+            "--output-map");
     struct measured_path *paths = calloc(HESUVI_COLUMNS, sizeof *paths);
     if (!paths)
         return fail_memory("a mask");
@@ -311,9 +315,8 @@ static enum status print_results(const struct measure_options *options, const st
 {
     if (options->play.json)
         return json_print(json_pack("{s:o, s:o, s:I, s:o}", "mask", json_text(options->output),
-                                    "recording", json_text(recording), "zero_tap",
-                                    (json_int_t)zero, "measurement",
-                                    measurement_object(measurement)),
+                                    "recording", json_text(recording), "zero_tap", (json_int_t)zero,
+                                    "measurement", measurement_object(measurement)),
                           JSON_REAL_PRECISION(9), "the measurement");
     for (size_t p = 0; p < measurement->path_count; p++) {
         const struct measured_path *path = &measurement->paths[p];

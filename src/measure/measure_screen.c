@@ -79,7 +79,8 @@ static void draw_spectrum(struct set_up *set_up)
             to += sprintf(to, "%s ", 10 * log10(power) > bottom ? full : " ");
         }
     }
-    snprintf(set_up->text[ROWS], LINE, "  Hz 20      50    100   200     500   1k    2k      5k    10k   20k");
+    snprintf(set_up->text[ROWS], LINE,
+             "  Hz 20      50    100   200     500   1k    2k      5k    10k   20k");
 }
 
 static void show_set_up(struct set_up *set_up)

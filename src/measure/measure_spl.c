@@ -52,8 +52,9 @@ static enum status read_level(struct device *device, struct take *take, double *
         if (most - least < STEADY_DB && least > QUIET_DB)
             return STATUS_OK;
     }
-    return fail(CAUSE_OTHER, "input %zu hears no steady tone: is the calibrator on, and on the "
-                             "microphone of this input (--input-map)?",
+    return fail(CAUSE_OTHER,
+                "input %zu hears no steady tone: is the calibrator on, and on the "
+                "microphone of this input (--input-map)?",
                 take->plan.input_of[0]);
 }
 

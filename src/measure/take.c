@@ -13,7 +13,7 @@ static const double GUARD = 0.1;   /* seconds after each pause */
 static const double LATE = 1;      /* seconds that the device may delay the last sweep */
 static const double MARK_SECONDS = 0.5, MARK_FROM = 1000, MARK_TO = 16000;
 static const double NOISE_SECONDS = 3, NOISE_QUIET = 1e-3, NOISE_RISE = 40; /* dB a second */
-static const double CHECK = 2.5; /* seconds of noise that an output plays */
+static const double CHECK = 2.5;     /* seconds of noise that an output plays */
 #define FULL_SCALE (1.0f - 0x1p-15f) /* the largest sample of 16 bits */
 enum { SWEEP_SOUND, MARK_SOUND, NOISE_SOUND, SOUNDS };
 
@@ -83,8 +83,8 @@ size_t take_frames(const struct take_plan *plan)
     return take_sweep_at(plan, take_measured_outputs(plan, list), 0);
 }
 
-/* Frames to record: the device may be late, and its input's clock may be faster. */
-static size_t recorded_frames(const struct take_plan *plan)
+/* The device may be late, and its input's clock may be faster. */
+size_t take_recorded_frames(const struct take_plan *plan)
 {
     double frames = (double)take_frames(plan) + LATE * plan->sweep.rate;
     return (size_t)ceil(frames * plan->rate_in / plan->sweep.rate * (plan->two_clocks ? 1.001 : 1));
@@ -134,8 +134,8 @@ static enum status make_sounds(struct take *take)
     TRY(take_mark_init(plan, &mark));
     take->mark_frames = mark.frames;
     take->noise_frames = fft_double_fitting(frames_of(plan, NOISE_SECONDS));
-    size_t longest = plan->sweep.frames > take->noise_frames ? plan->sweep.frames
-                                                             : take->noise_frames;
+    size_t longest =
+        plan->sweep.frames > take->noise_frames ? plan->sweep.frames : take->noise_frames;
     TRY(block_init(&take->sounds, SOUNDS, longest, "sweeps"));
     TRY(fill_sweep(&plan->sweep, take->sounds.data[SWEEP_SOUND]));
     TRY(fill_sweep(&mark, take->sounds.data[MARK_SOUND]));
@@ -147,8 +147,10 @@ static enum status take_init(struct take *take)
     enum { HEARD_BLOCK = 1 };
     const struct take_plan *plan = &take->plan;
     take->rise = audio_from_db(NOISE_RISE / plan->sweep.rate);
+    if (!memory_is_there(plan->inputs * take_recorded_frames(plan) * sizeof(float)))
+        return fail_memory("a recording of so many sweeps");
     TRY(make_sounds(take));
-    TRY(block_init(&take->recorded, plan->inputs, recorded_frames(plan), "a recording"));
+    TRY(block_init(&take->recorded, plan->inputs, take_recorded_frames(plan), "a recording"));
     for (size_t c = 0; c < plan->inputs; c++) /* now, so that the step causes no page faults */
         memset(take->recorded.data[c], 0, take->recorded.frames * sizeof(float));
     TRY(meter_create(plan->inputs, plan->rate_in, true, &take->meter));
@@ -223,8 +225,7 @@ HALO_REALTIME static void add_noise(struct take *take, size_t output, float *out
     }
 }
 
-HALO_REALTIME static void play_check(struct take *take, size_t at, float *const *out,
-                                     size_t frames)
+HALO_REALTIME static void play_check(struct take *take, size_t at, float *const *out, size_t frames)
 {
     size_t each = take_check_frames(&take->plan), count;
     for (size_t f = 0; f < frames && at + f < each * take->plan.outputs; f += count) {

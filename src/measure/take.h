@@ -38,7 +38,7 @@ struct take_plan {
     size_t reference;        /* input that records what is played, by a cable; or TAKE_NONE */
     size_t reference_output; /* output that plays each sweep, for that cable; or TAKE_NONE */
     size_t latency;          /* frames, of the device; 0: unknown */
-    uint32_t rate_in;        /* rate of the input, which is not the output's if there are two clocks */
+    uint32_t rate_in; /* rate of the input, which is not the output's if there are two clocks */
     bool two_clocks;
     char date[24];    /* "2026-11-29T14:00:00Z" */
     char device[160]; /* name of the device */
@@ -47,13 +47,14 @@ struct take_plan {
 /* Errors (usage): the sweep's. */
 MUST_CHECK enum status take_mark_init(const struct take_plan *plan, struct sweep *mark);
 
-size_t take_guard(const struct take_plan *plan);      /* frames after a pause that are not kept */
-size_t take_slot_frames(const struct take_plan *plan); /* of a sweep with pause and guard */
+size_t take_guard(const struct take_plan *plan);        /* frames after a pause that are not kept */
+size_t take_slot_frames(const struct take_plan *plan);  /* of a sweep with pause and guard */
 size_t take_check_frames(const struct take_plan *plan); /* of each output */
 size_t take_mark_at(const struct take_plan *plan);
 /* Frame where a sweep begins. `number`: of the measured outputs. */
 size_t take_sweep_at(const struct take_plan *plan, size_t number, size_t repeat);
 size_t take_frames(const struct take_plan *plan);
+size_t take_recorded_frames(const struct take_plan *plan); /* at the input's rate */
 
 /* Numbers of the outputs and inputs that are measured: not those of the reference. */
 size_t take_measured_outputs(const struct take_plan *plan, size_t *list);
@@ -63,20 +64,20 @@ enum take_phase { TAKE_SILENT, TAKE_NOISE, TAKE_SWEEPS };
 
 struct take {
     struct take_plan plan;
-    struct block recorded; /* of all inputs */
-    _Atomic size_t frames; /* recorded so far */
-    _Atomic size_t played; /* frames of the plan played so far */
-    _Atomic int phase;     /* enum take_phase; set by the control thread */
-    atomic_bool lost;      /* the device lost sound during the sweeps */
+    struct block recorded;  /* of all inputs */
+    _Atomic size_t frames;  /* recorded so far */
+    _Atomic size_t played;  /* frames of the plan played so far */
+    _Atomic int phase;      /* enum take_phase; set by the control thread */
+    atomic_bool lost;       /* the device lost sound during the sweeps */
     _Atomic size_t clipped; /* an input that reached full scale, from 1; 0: none. Ends the noise. */
 
     struct block sounds; /* sweep, mark and noise, of peak 1 */
     size_t noise_frames, mark_frames;
-    _Atomic double level;         /* dB: of sweeps and noise; the control thread may change it */
-    _Atomic size_t noise_output;  /* output that plays the noise of TAKE_NOISE */
-    atomic_bool noise_fresh;      /* the noise rises anew */
-    double noise_gain, rise;      /* used by the step; gain now, and factor per frame */
-    size_t noise_at, noise_now;   /* used by the step; frame of the noise, and its output */
+    _Atomic double level;        /* dB: of sweeps and noise; the control thread may change it */
+    _Atomic size_t noise_output; /* output that plays the noise of TAKE_NOISE */
+    atomic_bool noise_fresh;     /* the noise rises anew */
+    double noise_gain, rise;     /* used by the step; gain now, and factor per frame */
+    size_t noise_at, noise_now;  /* used by the step; frame of the noise, and its output */
 
     struct meter *meter;       /* of the inputs */
     struct live_history heard; /* recent input during the noise */

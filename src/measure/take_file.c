@@ -27,18 +27,17 @@ static json_t *channels_json(const size_t *channels, size_t count)
 
 static json_t *plan_json(const struct take_plan *plan)
 {
-    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:o, "
-                     "s:o, s:o}",
-                     "rate", (json_int_t)plan->sweep.rate, "rate_in", (json_int_t)plan->rate_in,
-                     "from", plan->sweep.from, "to", plan->sweep.to, "seconds", plan->sweep.seconds,
-                     "level", plan->level, "repeats", (json_int_t)plan->repeats, "pause",
-                     (json_int_t)plan->pause, "mark", number_of(plan->mark), "reference",
-                     number_of(plan->reference), "reference_output",
-                     number_of(plan->reference_output), "latency", (json_int_t)plan->latency,
-                     "two_clocks", plan->two_clocks, "checked", plan->checked, "date", plan->date, "device",
-                     json_text(plan->device), "outputs",
-                     channels_json(plan->output_of, plan->outputs), "inputs",
-                     channels_json(plan->input_of, plan->inputs));
+    return json_pack(
+        "{s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:o, "
+        "s:o, s:o}",
+        "rate", (json_int_t)plan->sweep.rate, "rate_in", (json_int_t)plan->rate_in, "from",
+        plan->sweep.from, "to", plan->sweep.to, "seconds", plan->sweep.seconds, "level",
+        plan->level, "repeats", (json_int_t)plan->repeats, "pause", (json_int_t)plan->pause, "mark",
+        number_of(plan->mark), "reference", number_of(plan->reference), "reference_output",
+        number_of(plan->reference_output), "latency", (json_int_t)plan->latency, "two_clocks",
+        plan->two_clocks, "checked", plan->checked, "date", plan->date, "device",
+        json_text(plan->device), "outputs", channels_json(plan->output_of, plan->outputs), "inputs",
+        channels_json(plan->input_of, plan->inputs));
 }
 
 static bool read_channels(const json_t *list, size_t *channels, size_t *count)
@@ -61,12 +60,12 @@ static bool read_channel(json_int_t number, size_t count, size_t *channel)
 static bool is_sound(const struct take_plan *plan)
 {
     enum { REPEATS_MOST = 1000 };
-    const double seconds_most = 3600, rate_most = 1e6;
-    double most = seconds_most * plan->sweep.rate;
-    return plan->sweep.rate > 0 && plan->sweep.rate <= rate_most && plan->rate_in > 0 &&
-           plan->rate_in <= rate_most && plan->repeats > 0 && plan->repeats <= REPEATS_MOST &&
-           plan->pause > 0 && (double)plan->pause <= most && (double)plan->latency <= most &&
-           plan->sweep.seconds <= seconds_most && isfinite(plan->level);
+    const double seconds_most = 3600, rate_most = 1e6, ratio_most = 16, level_most = 300;
+    double rate = plan->sweep.rate, most = seconds_most * rate, ratio = plan->rate_in / rate;
+    return rate > 0 && rate <= rate_most && ratio <= ratio_most && ratio >= 1 / ratio_most &&
+           plan->repeats > 0 && plan->repeats <= REPEATS_MOST && plan->pause > 0 &&
+           (double)plan->pause <= most && (double)plan->latency <= most &&
+           plan->sweep.seconds <= seconds_most && fabs(plan->level) <= level_most;
 }
 
 /* Fails without a message: the caller knows the file. */
@@ -77,14 +76,15 @@ static bool parse_plan(json_t *json, struct take_plan *plan)
     const char *date, *device;
     double from, to, seconds;
     int two_clocks, checked;
-    if (json_unpack(json,
-                    "{s:I, s:I, s:F, s:F, s:F, s:F, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:s, "
-                    "s:o, s:o}",
-                    "rate", &rate, "rate_in", &rate_in, "from", &from, "to", &to, "seconds",
-                    &seconds, "level", &plan->level, "repeats", &repeats, "pause", &pause, "mark",
-                    &mark, "reference", &reference, "reference_output", &reference_output,
-                    "latency", &latency, "two_clocks", &two_clocks, "checked", &checked, "date", &date, "device",
-                    &device, "outputs", &outputs, "inputs", &inputs) != 0)
+    if (json_unpack(
+            json,
+            "{s:I, s:I, s:F, s:F, s:F, s:F, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:s, "
+            "s:o, s:o}",
+            "rate", &rate, "rate_in", &rate_in, "from", &from, "to", &to, "seconds", &seconds,
+            "level", &plan->level, "repeats", &repeats, "pause", &pause, "mark", &mark, "reference",
+            &reference, "reference_output", &reference_output, "latency", &latency, "two_clocks",
+            &two_clocks, "checked", &checked, "date", &date, "device", &device, "outputs", &outputs,
+            "inputs", &inputs) != 0)
         return false;
     plan->sweep = (struct sweep){.rate = (uint32_t)rate, .seconds = seconds};
     plan->rate_in = (uint32_t)rate_in;
@@ -187,18 +187,19 @@ static enum status read_plan(struct source *source, struct take_plan *plan)
 
 static enum status read_take(struct source *source, struct take **result)
 {
-    struct take_plan plan;
+    struct take_plan plan = {0};
     size_t got;
     TRY(read_plan(source, &plan));
+    size_t frames = take_recorded_frames(&plan);
+    if (source->frames < 0 || (uint64_t)source->frames < frames)
+        return fail(CAUSE_DAMAGED, "%s is cut off: it has %lld of %zu frames", source->name,
+                    (long long)source->frames, frames);
     TRY(take_create(&plan, result));
     struct take *take = *result;
-    TRY(source_read(source, take->recorded.data, take->recorded.frames, &got));
-    if (got < take->recorded.frames)
-        return fail(CAUSE_DAMAGED, "%s is cut off: it has %zu of %zu frames", source->name, got,
-                    take->recorded.frames);
+    TRY(source_read(source, take->recorded.data, frames, &got));
     for (size_t c = 0; c < plan.inputs; c++)
-        if (audio_find_nonfinite(take->recorded.data[c], got) < got)
-            return fail(CAUSE_DAMAGED, "%s has a sample that is not a number", source->name);
+        if (got < frames || audio_find_nonfinite(take->recorded.data[c], frames) < frames)
+            return fail(CAUSE_DAMAGED, "%s is damaged: a sample is missing or not a number", source->name);
     return STATUS_OK;
 }
 

@@ -220,8 +220,9 @@ static enum status find_arrival(struct response_work *work)
                               EARLIER * plan->rate_in);
     }
     if (plan->reference != TAKE_NONE && !(best >= SNR_LEAST))
-        return fail(CAUSE_OTHER, "the reference, input %zu, hears nothing of what is played: check "
-                                 "its cable and --reference IN:OUT",
+        return fail(CAUSE_OTHER,
+                    "the reference, input %zu, hears nothing of what is played: check "
+                    "its cable and --reference IN:OUT",
                     plan->input_of[plan->reference]);
     work->part.frames = (size_t)((double)take_slot_frames(plan) * work->stretch);
     return divide_by_sweep(work);

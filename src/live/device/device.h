@@ -65,10 +65,10 @@ struct device_info {
      * longer one (device_request.latency_least), up to `buffer_most`. 0: this is not possible. */
     double buffer;
     double buffer_most;
-    int priority;    /* real-time priority; 0: not granted, -1: not requested */
-    bool is_deaf;    /* the input cannot hear the output: it is a file or what programs play */
-    bool has_bridge; /* input and output have two clocks, with a bridge between them */
-    uint32_t rate_in;        /* rate of the input: another one than `rate` only with has_bridge */
+    int priority;     /* real-time priority; 0: not granted, -1: not requested */
+    bool is_deaf;     /* the input cannot hear the output: it is a file or what programs play */
+    bool has_bridge;  /* input and output have two clocks, with a bridge between them */
+    uint32_t rate_in; /* rate of the input: another one than `rate` only with has_bridge */
     uint64_t bridge_latency; /* has_bridge only: frames of delay by the bridge, now */
     double ratio_ppm;        /* has_bridge only: ppm by which the input's clock is faster */
 };
