@@ -329,8 +329,10 @@ void design_free(struct design *design)
 {
     free(design->coefficients);
     free(design->bands);
+    free(design->measured);
     design->coefficients = NULL;
     design->bands = NULL;
+    design->measured = NULL;
 }
 
 double *design_column(const struct design *design, size_t column)
@@ -353,6 +355,8 @@ static enum status round_to_mask(struct design *design, const char *name, struct
     }
     mask->bands = design->bands;
     design->bands = NULL;
+    mask->measured = design->measured;
+    design->measured = NULL;
     *result = mask;
     return STATUS_OK;
 }

@@ -27,6 +27,7 @@ struct design {
     size_t origin;
     double *coefficients;   /* column after column */
     struct eq_bands *bands; /* bands of which the taps are the exact response; NULL: none */
+    char *measured;         /* see struct mask, owned; NULL: none */
 };
 
 /* Errors: memory. */
