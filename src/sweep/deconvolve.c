@@ -1,6 +1,6 @@
 #include "sweep/deconvolve.h"
 
-#include "signal/fft_double.h"
+#include "signal/phase.h"
 #include "signal/window.h"
 
 #include <math.h>
@@ -368,23 +368,23 @@ static void divide(const struct deconvolver *deconvolver, const struct pieces *p
     fft_double_inverse(deconvolver->fft);
 }
 
-/* Noise beyond the sound is strong. So it fades at both ends, where a cut would spread it over all
- * frequencies. */
+/* A cut would spread the noise beyond the sound, which is strong, over all frequencies. So the start
+ * fades in, and that noise fades out at the end. */
 static void write_taps(const struct deconvolver *deconvolver, const struct pieces *pieces,
                        const struct bands *bands, ptrdiff_t first, double *taps)
 {
     ptrdiff_t n = (ptrdiff_t)fft_double_length(deconvolver->fft);
     const double *samples = fft_double_samples(deconvolver->fft);
-    double fade = fmin(FADE * deconvolver->rate, (double)pieces->count / 2);
+    size_t fade = (size_t)fmin(FADE * deconvolver->rate, (double)pieces->count / 2);
     for (int is_low = 0; is_low < 2; is_low++) {
         divide(deconvolver, pieces, bands, is_low);
-        for (size_t i = 0; i < pieces->count; i++) {
-            double end = fmin((double)i, (double)(pieces->count - 1 - i)) + 0.5;
-            double share = half_cosine(end / fade);
-            taps[i] = (is_low ? taps[i] : 0) +
-                      (is_low ? 1 - share : share) * samples[((first + (ptrdiff_t)i) % n + n) % n];
+        for (size_t i = is_low ? pieces->count - fade : 0; i < pieces->count; i++) {
+            double sample = samples[((first + (ptrdiff_t)i) % n + n) % n];
+            double share = half_cosine(((double)(pieces->count - i) - 0.5) / (double)fade);
+            taps[i] = is_low ? share * taps[i] + (1 - share) * sample : sample;
         }
     }
+    phase_fade_in(taps, fade);
 }
 
 /* ---- what is told ---- */

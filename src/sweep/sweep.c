@@ -4,7 +4,7 @@
 
 /* The start needs no fade, since it is a sine's. Any fade there would leave less sound below `from`,
  * and a longer one at the end less above `to`; noise would grow by as much. */
-static const double FADED = 2; /* cycles */
+static const double FADED = 8; /* cycles */
 
 enum status sweep_init(struct sweep *sweep, double seconds, double from, double to, uint32_t rate)
 {

