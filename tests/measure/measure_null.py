@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from room import (THIRDS, Room, band_pass, by_thirds, convolve, errors, lag_of, 
 
 HALO = sys.argv[1]
 RATE = 48000
+SHORT = ["--length", "2s", "--pause", "400ms"]
 MEASURED = [1000 * 2**((n - 17) / 3) for n in range(31)]
 
 
@@ -100,17 +102,16 @@ def ears(seed, rt60=0.25):
     done("mask", "make", f"room:rt60={rt60},seed={seed}", "-o", f"seed{seed}.wav")
     taps, _ = read_wav(f"seed{seed}.wav")
     os.remove(f"seed{seed}.wav")
-    box = 0.25 * band_pass(40, 12000, RATE)
+    box = 0.25 * band_pass(40, 18000, RATE)
     return [convolve(column, box) for column in taps.T]
 
 
 def worst(columns, truths, lag=None):
-    """Worst error of all, and by thirds, where all are late by the same frames."""
+    """The largest errors by thirds, where all are late by the same frames; the last: of all."""
     if lag is None:
         lag = lag_of(columns[:, 0], truths[0])
-    found = [errors(columns[:, i], shift(truth, lag)[:len(columns)], RATE)
-             for i, truth in enumerate(truths)]
-    return max(error for error, _ in found), np.max([thirds for _, thirds in found], 0)
+    return np.max([errors(columns[:, i], shift(truth, lag)[:len(columns)], RATE)
+                   for i, truth in enumerate(truths)], 0)
 
 
 def both_ears(seeds=(1, 2), **more):
@@ -121,45 +122,41 @@ def both_ears(seeds=(1, 2), **more):
 
 
 def test_bounds():
-    options = ["--pause", "500ms"]
     room, truths = both_ears(latency=700)
-    columns, answer = measured(room, options)
-    all_error, thirds = worst(columns, truths)
-    print(f"without noise: {all_error:.1f} dB, thirds {thirds.max():.1f} dB")
-    assert thirds.max() <= -110
+    columns, answer = measured(room, SHORT)
+    found = worst(columns, truths)
+    print(f"without noise: {found[-1]:.1f} dB, thirds {found[:-1].max():.1f} dB")
+    assert found.max() <= -110
     delays = [path["delay"] for path in answer["measurement"]["paths"]]
     peaks = [np.argmax(np.abs(truth)) for truth in truths]
     assert np.allclose(np.diff(delays) * RATE, np.diff(peaks), atol=0.6), (delays, peaks)
+    options = ["--pause", "500ms"]
     single = noisy(options)
-    assert single <= -63.5, single
     double = noisy(options + ["--repeats", "2"], 2)
     print(f"at 60 dB: {single:.2f} dB, twice {double:.2f} dB")
-    assert abs(single - double - 3) <= 0.3
+    assert single <= -65 and abs(single - double - 3) <= 0.3
 
 
 def noisy(options, repeats=1):
     """The worst error at 60 dB in dB. The thirds are compared with theory and with what halo tells."""
-    room, truths = both_ears(latency=700, snr=60, seed=repeats)
+    room, truths = both_ears([1], latency=700, snr=60, seed=repeats)
     columns, answer = measured(room, options)
-    sweep = played(2, tuple(options))[:, 1]
+    sweep = played(1, tuple(options))[:, 0]
     end = sweep.nonzero()[0][-1]
     n = 1 << 20
     power = np.abs(np.fft.rfft(sweep[end - int(8.06 * RATE):end], n))**2
     noise = by_thirds(room.noise_power / repeats * len(columns) / power, n)
     lag = lag_of(columns[:, 0], truths[0])
+    ratios = []
     for number, path in enumerate(answer["measurement"]["paths"]):
         truth = shift(truths[number], lag)[:len(columns)]
-        error, thirds = errors(columns[:, number], truth, RATE)
         theory = 10 * np.log10(noise / by_thirds(np.abs(np.fft.rfft(truth, n))**2, n))
-        print(np.round(thirds - theory, 1))
-        assert abs(path["snr_all"] + error) <= 1, (path["snr_all"], error)
-        told = np.array(path["snr"][2:30])
-        assert np.allclose(-told[12:], theory[12:], atol=1), (told, theory)  # from 500 Hz
-        assert np.allclose(thirds[12:], theory[12:], atol=1), (thirds, theory)
-    return worst(columns, truths, lag)[0]
-
-
-SHORT = ["--length", "2s", "--pause", "400ms"]
+        told = [*path["snr"][2:30], path["snr_all"]]
+        ratios.append([errors(columns[:, number], truth, RATE) - theory, -np.array(told) - theory])
+    wrong, told = 10 * np.log10(np.mean(10**(np.array(ratios) / 10), 0))[:, 15:]  # from 1 kHz on
+    print(f"beside theory: {np.abs(wrong).max():.2f} dB; told: {np.abs(told).max():.2f} dB")
+    assert np.abs(wrong).max() <= 1 and np.abs(told).max() <= 1
+    return worst(columns, truths, lag)[-1]
 
 
 def test_loopback():
@@ -170,10 +167,9 @@ def test_loopback():
                 latency=333, card=card)
     columns, answer = measured(room, SHORT + ["--reference", "3:3"])
     assert answer["measurement"]["timing"] == "loopback" and columns.shape[1] == 4
-    all_error, thirds = worst(columns, truths, answer["zero_tap"])
-    print(np.round(thirds))
-    print(f"loopback: {all_error:.1f} dB, thirds {thirds.max():.1f} dB")
-    assert thirds.max() <= -80
+    found = worst(columns, truths, answer["zero_tap"])
+    print(f"loopback: {found[-1]:.1f} dB, thirds {found[:-1].max():.1f} dB")
+    assert found[:-1].max() <= -100
 
 
 def test_mark():
@@ -216,7 +212,7 @@ def test_two_clocks():
         columns, answer = measured(room, SHORT + ["--repeats", "2"], device=device)
         drift = answer["measurement"]["drift"]
         truth = resample(np.pad(ears(1)[0], (4096, 4096)), 1 + ppm / 1e6)  # in the input's time
-        error, _ = errors(columns[:, 0], align(columns[:, 0], truth), RATE)
+        error = errors(columns[:, 0], align(columns[:, 0], truth), RATE)[-1]
         print(f"{ppm} ppm: told {drift:.3f}, error {error:.1f} dB")
         assert abs(drift - ppm) <= 1 and error <= -60
 
@@ -237,9 +233,9 @@ def test_calibration():
     size = 1 << 17
     got, truth = (by_thirds(np.abs(np.fft.rfft(taps, size))**2, size)
                   for taps in (columns[:, 0], ears(1)[0]))
-    gains = 10 * np.log10(got / truth)
-    print("after calibration:", np.abs(gains[3:-1]).max(), "dB")
-    assert np.abs(gains[3:-1]).max() <= 0.2  # 63 Hz to 12.5 kHz
+    gains = np.abs(10 * np.log10(got / truth)[3:27])  # 63 Hz to 12.5 kHz
+    print(f"after calibration: {gains.max():.3f} dB")
+    assert gains.max() <= 0.2
 
 
 def test_calibrator():
@@ -265,8 +261,9 @@ def test_take_again():
 def test_hesuvi():
     """Seven loudspeakers at two ears, for headphones: render gives what they would."""
     speakers = [ears(seed, 0.1) for seed in range(1, 8)]
-    record(Room(speakers), SHORT)
-    done(*arguments_for(2, 7, SHORT), "room.wav", "--hesuvi")
+    options = ["--length", "500ms", "--pause", "250ms"]
+    record(Room(speakers), options)
+    done(*arguments_for(2, 7, options), "room.wav", "--hesuvi")
     columns, _ = read_wav("room.wav")
     assert columns.shape[1] == 14
     film = np.random.default_rng(1).uniform(-0.1, 0.1, (RATE, 7))
@@ -274,7 +271,7 @@ def test_hesuvi():
     done("render", "film.wav", "phones.wav", "-q", "--mask", "room.wav,order=hesuvi")
     phones, _ = read_wav("phones.wav")
     truths = [sum(convolve(film[:, s], speakers[s][ear]) for s in range(7)) for ear in (0, 1)]
-    error, _ = worst(phones, truths)
+    error = worst(phones, truths)[-1]
     print(f"seven loudspeakers: {error:.1f} dB")
     assert error <= -50
 
@@ -328,8 +325,9 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
             try:
+                begin = time.monotonic()
                 test()
-                print("passed:", name)
+                print(f"passed: {name}, {time.monotonic() - begin:.1f} s")
             except Exception as error:
                 failed.append(name)
                 print("FAILED:", name, type(error).__name__, error, "line",
