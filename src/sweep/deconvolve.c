@@ -1,6 +1,6 @@
 #include "sweep/deconvolve.h"
 
-#include "signal/fft_double.h"
+#include "signal/phase.h"
 #include "signal/window.h"
 
 #include <math.h>
@@ -19,6 +19,8 @@ enum {
 static const double REGULAR = 0.01;      /* of the sound's mean power */
 static const double SHARE_INSIDE = 0.25; /* left by the regularisation where the sound is */
 static const double CERTAIN = 1.3;       /* power with noise over the noise that is surely signal */
+static const double LOW = 0.82;          /* share of the highest frequency that stays to the ends */
+static const double FADE = 0.0007;       /* seconds */
 static const double DIRECT = 0.3;        /* of the largest sample: least peak of the direct sound */
 static const double EARLIEST = 0.03;     /* seconds from the direct sound to the largest sample */
 static const double BEFORE = 0.1;        /* share of a harmonic's window before its peak */
@@ -62,6 +64,12 @@ struct bands {
 static double power_of(double complex bin)
 {
     return creal(bin) * creal(bin) + cimag(bin) * cimag(bin);
+}
+
+/* From 0 at 0 to 1 at 1. */
+static double half_cosine(double place)
+{
+    return place >= 1 ? 1 : place <= 0 ? 0 : 0.5 - 0.5 * cos(M_PI * place);
 }
 
 static size_t bins_of(const struct fft_double *fft)
@@ -251,7 +259,7 @@ static double add_part(const struct deconvolver *deconvolver, const struct piece
     double energy = 0, *samples = fft_double_samples(pieces->fft);
     for (size_t i = 0; i < count; i++) {
         double end = fmin((double)i, (double)(count - 1 - i)) + 0.5;
-        double window = end < fade ? 0.5 - 0.5 * cos(M_PI * end / fade) : 1;
+        double window = fade > 0 ? half_cosine(end / fade) : 1;
         samples[i] = window * sample_at(deconvolver, first + (ptrdiff_t)i);
         energy += window * window;
     }
@@ -343,17 +351,40 @@ static double weight_of(const struct deconvolver *deconvolver, const struct piec
     return signal > 0 ? signal / (signal + noise) : 0;
 }
 
-static void weight_bins(const struct deconvolver *deconvolver, const struct pieces *pieces,
-                        const struct bands *bands)
+/* Divides, into the samples. Without what is beyond the sound and near its upper end, if is_low. */
+static void divide(const struct deconvolver *deconvolver, const struct pieces *pieces,
+                   const struct bands *bands, bool is_low)
 {
     size_t n = fft_double_length(deconvolver->fft), bins = bins_of(deconvolver->fft);
     double complex *spectrum = fft_double_bins(deconvolver->fft);
-    double scale = 1 / ((double)n * (double)deconvolver->recordings);
+    double scale = 1 / ((double)n * (double)deconvolver->recordings), top = bands->edges[1];
     for (size_t k = 0; k < bins; k++) {
         double hertz = (double)k * deconvolver->rate / (double)n;
         double weight = weight_of(deconvolver, pieces, bands, hertz, pieces->played[k]);
+        if (is_low)
+            weight *= half_cosine((top - hertz) / (top * (1 - LOW)));
         spectrum[k] = weight > 0 ? weight * scale * deconvolver->sum[k] / deconvolver->sound[k] : 0;
     }
+    fft_double_inverse(deconvolver->fft);
+}
+
+/* A cut would spread the noise beyond the sound, which is strong, over all frequencies. So the start
+ * fades in, and that noise fades out at the end. */
+static void write_taps(const struct deconvolver *deconvolver, const struct pieces *pieces,
+                       const struct bands *bands, ptrdiff_t first, double *taps)
+{
+    ptrdiff_t n = (ptrdiff_t)fft_double_length(deconvolver->fft);
+    const double *samples = fft_double_samples(deconvolver->fft);
+    size_t fade = (size_t)fmin(FADE * deconvolver->rate, (double)pieces->count / 2);
+    for (int is_low = 0; is_low < 2; is_low++) {
+        divide(deconvolver, pieces, bands, is_low);
+        for (size_t i = is_low ? pieces->count - fade : 0; i < pieces->count; i++) {
+            double sample = samples[((first + (ptrdiff_t)i) % n + n) % n];
+            double share = half_cosine(((double)(pieces->count - i) - 0.5) / (double)fade);
+            taps[i] = is_low ? share * taps[i] + (1 - share) * sample : sample;
+        }
+    }
+    phase_fade_in(taps, fade);
 }
 
 /* ---- what is told ---- */
@@ -490,15 +521,10 @@ static void finish(struct deconvolver *deconvolver, const struct pieces *pieces,
 {
     struct bands bands = {0};
     double share;
-    ptrdiff_t n = (ptrdiff_t)fft_double_length(deconvolver->fft);
     add_part(deconvolver, pieces, first, pieces->count, 0, pieces->kept);
     measure_noise(deconvolver, pieces, first);
     fill_bands(deconvolver, pieces, &bands);
-    weight_bins(deconvolver, pieces, &bands);
-    fft_double_inverse(deconvolver->fft);
-    for (size_t i = 0; i < pieces->count; i++) {
-        taps[i] = fft_double_samples(deconvolver->fft)[((first + (ptrdiff_t)i) % n + n) % n];
-    }
+    write_taps(deconvolver, pieces, &bands, first, taps);
     if (!path)
         return;
     double noise = noise_between(deconvolver, pieces, bands.edges, &share) * (double)pieces->count;

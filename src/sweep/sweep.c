@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-/* A fade of more cycles at the start would leave too little sound below `from`, and a shorter one
- * at the end too much above `to`. */
-static const double CYCLES_IN = 0.5, CYCLES_OUT = 8;
+/* The start needs no fade, since it is a sine's. Any fade there would leave less sound below `from`,
+ * and a longer one at the end less above `to`; noise would grow by as much. */
+static const double FADED = 8; /* cycles */
 
 enum status sweep_init(struct sweep *sweep, double seconds, double from, double to, uint32_t rate)
 {
@@ -28,19 +28,14 @@ size_t sweep_frames(const struct sweep *sweep, double stretch)
     return (size_t)ceil(sweep->seconds * sweep->rate * stretch);
 }
 
-static double half_cosine(double place)
-{
-    return place < 1 ? 0.5 - 0.5 * cos(M_PI * place) : 1;
-}
-
 void sweep_fill(const struct sweep *sweep, double stretch, double *samples)
 {
-    double step = 1 / (sweep->rate * stretch), fade_in = CYCLES_IN / sweep->from,
-           fade_out = CYCLES_OUT / sweep->to;
+    double step = 1 / (sweep->rate * stretch), fade = FADED / sweep->to;
     for (size_t i = 0, frames = sweep_frames(sweep, stretch); i < frames; i++) {
         double time = (double)i * step;
+        double end = fmin(1, (sweep->seconds - time) / fade);
         samples[i] = sin(2 * M_PI * sweep->from * sweep->span * expm1(time / sweep->span)) *
-                     half_cosine(time / fade_in) * half_cosine((sweep->seconds - time) / fade_out);
+                     (0.5 - 0.5 * cos(M_PI * end));
     }
 }
 

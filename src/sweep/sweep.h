@@ -27,7 +27,7 @@ MUST_CHECK enum status sweep_init(struct sweep *sweep, double seconds, double fr
                                   uint32_t rate);
 
 /* The sweep as a recorder sees it whose clock is `stretch` times as fast as the player's. Its peak
- * is 1, its ends are faded. `samples` has room for sweep_frames. */
+ * is 1, its end is faded. `samples` has room for sweep_frames. */
 size_t sweep_frames(const struct sweep *sweep, double stretch);
 void sweep_fill(const struct sweep *sweep, double stretch, double *samples);
 

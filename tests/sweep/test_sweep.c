@@ -21,8 +21,10 @@ static double *filled(const struct sweep *sweep, double stretch)
 
 START_TEST(lengths_are_rounded_to_whole_cycles)
 {
-    static const double cases[][4] = {
-        {8, 20, 22000, 48000}, {1, 20, 20000, 44100}, {0.3, 100, 8000, 16000}, {30, 5, 96000, 192000}};
+    static const double cases[][4] = {{8, 20, 22000, 48000},
+                                      {1, 20, 20000, 44100},
+                                      {0.3, 100, 8000, 16000},
+                                      {30, 5, 96000, 192000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sweep sweep = make(cases[i][0], cases[i][1], cases[i][2], (uint32_t)cases[i][3]);
         double cycles = sweep.from * sweep.span;
@@ -88,8 +90,10 @@ START_TEST(sound_is_where_it_should_be)
     fft_double_forward(fft);
     for (size_t k = 0; k <= fft_double_length(fft) / 2; k++) {
         double hertz = (double)k * 48000 / (double)fft_double_length(fft);
-        powers[hertz < 45 ? 0 : hertz < 707 ? 1 : hertz < 11000 ? 2 : 3] +=
-            pow(cabs(fft_double_bins(fft)[k]), 2);
+        powers[hertz < 45      ? 0
+               : hertz < 707   ? 1
+               : hertz < 11000 ? 2
+                               : 3] += pow(cabs(fft_double_bins(fft)[k]), 2);
     }
     /* as much in each octave: 3.8 octaves to 707 Hz, and 3.8 above */
     ck_assert_double_eq_tol(powers[1] / powers[2], 1, 0.05);
