@@ -313,8 +313,8 @@ START_TEST(plots_show_distortion_and_noise)
 {
     save_measured("room.wav", 2);
     commands_of("room.wav"); /* draws both by default */
-    command_expect(command_done("grep 'set title' commands").out, "signal to noise");
-    command_expect(command_done("grep 'set title' commands").out,
+    command_expect(command_done("grep -a 'set title' commands").out, "signal to noise");
+    command_expect(command_done("grep -a 'set title' commands").out,
                    "distortion of room.wav channel 2");
     const char *commands = commands_of("room.wav --what snr,distortion");
     ck_assert_double_eq_tol(value_in(commands, "$snr1 <<", 1000, 1), 57, 1e-6);
@@ -324,7 +324,7 @@ START_TEST(plots_show_distortion_and_noise)
     ck_assert_double_eq_tol(value_in(commands, "$thd0 <<", 1000, 1), -49.9568, 1e-3);
     save(make_room(1, 0.5, 0.05), "other.wav");
     commands_of("room.wav other.wav");
-    command_done("! grep -q -e distortion -e noise commands");
+    command_done("! grep -aq -e distortion -e 'signal to noise' commands");
     command_refused(2, "halo measure", "$HALO mask plot other.wav --what snr -o b.svg");
     command_refused(2, "channel=", "$HALO mask plot room.wav,channel=1 --what distortion -o b.svg");
 }
