@@ -6,21 +6,36 @@
 #include "sweep/deconvolve.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { RECORDED_MOST = 1 << 23 /* frames; memory is about 100 bytes for each */, CLIPPED = 3 };
+enum { RECORDED_MOST = 1 << 23 /* frames; memory is about 100 bytes for each */, FLAT = 2 };
 
 static const double BEFORE = 0.001;    /* seconds kept before the direct sound */
 static const double KEPT_LEAST = 0.02; /* seconds */
 static const double SNR_LEAST = 10;    /* dB */
 static const double FULL_SCALE = 0.9999;
 
+/* Fills in what the sweep tells, and keeps the text. Frees the measurement. */
+static enum status keep_measured(struct measurement *measurement, const struct sweep *sweep,
+                                 double level, struct design *design)
+{
+    measurement->from = sweep->from;
+    measurement->to = sweep->to;
+    measurement->seconds = sweep->seconds;
+    measurement->level = level;
+    measurement->rate = sweep->rate;
+    design->measured = measurement_text(measurement);
+    measurement_destroy(measurement);
+    return design->measured ? STATUS_OK : fail_memory("a measurement");
+}
+
 static enum status make_sweep(const struct design_spec *spec, struct design *design)
 {
     double seconds = 8, from = 20, half = design->rate / 2.0, to = fmin(22000, 0.9 * half),
            level = -6;
     struct sweep sweep;
+    struct measurement *measurement;
     TRY(design_no_value(spec));
     TRY(design_number(spec, "seconds", DESIGN_RANGE(SECONDS, 0.01, 600), &seconds));
     TRY(design_number(spec, "from", DESIGN_RANGE(HZ, 1, half), &from));
@@ -36,7 +51,8 @@ static enum status make_sweep(const struct design_spec *spec, struct design *des
         design->coefficients[i] *= pow(10, level / 20);
     note("sweep: it takes %.6f s, so that harmonics are copies of it (from %g to %g Hz)",
          sweep.seconds, from, to);
-    return STATUS_OK;
+    TRY(measurement_create(0, &measurement));
+    return keep_measured(measurement, &sweep, level, design);
 }
 
 /* ---- deconvolve ---- */
@@ -45,7 +61,11 @@ struct deconvolution {
     const struct design_spec *spec;
     const char *sweep_name;
     struct mask *recorded, *played;
+    struct sweep sweep; /* rate 0: unknown */
+    double level;       /* of the sweep, in dB */
+    struct measurement *measurement;
     struct deconvolver *deconvolver;
+    uint32_t rate;
     ptrdiff_t direct; /* frame of the earliest direct sound */
     size_t before;    /* frames kept before it */
 };
@@ -89,6 +109,26 @@ static enum status check_lengths(const struct deconvolution *job)
     return STATUS_OK;
 }
 
+/* Reads the sweep's parameters if its file tells them and was not changed. */
+static enum status read_sweep(struct deconvolution *job)
+{
+    struct measurement *told = NULL;
+    if (!job->played->measured)
+        return STATUS_OK;
+    TRY(measurement_parse(job->played->measured, &told));
+    bool is_sweep = told && told->path_count == 0 && told->from > 0 && told->from < told->to &&
+                    told->to <= told->rate / 2.0 && told->seconds > 0 &&
+                    told->rate == job->played->rate && job->played->columns == 1;
+    if (is_sweep &&
+        sweep_init(&job->sweep, told->seconds, told->from, told->to, told->rate) == STATUS_OK) {
+        job->level = told->level;
+        if (job->sweep.frames != job->played->taps)
+            job->sweep.rate = 0;
+    }
+    measurement_destroy(told);
+    return STATUS_OK;
+}
+
 /* Refuses a silent channel, and warns of a clipped one. */
 static enum status check_channel(const struct mask *recorded, size_t channel)
 {
@@ -96,8 +136,9 @@ static enum status check_channel(const struct mask *recorded, size_t channel)
     size_t run = 0, clipped = 0;
     bool is_silent = true;
     for (size_t i = 0; i < recorded->taps; i++) {
-        run = fabs(samples[i]) >= FULL_SCALE ? run + 1 : 0;
-        clipped += run >= CLIPPED;
+        bool is_flat = i > 0 && samples[i] == samples[i - 1] && fabs(samples[i]) >= FULL_SCALE;
+        run = is_flat ? run + 1 : 0;
+        clipped += run >= FLAT;
         is_silent &= samples[i] == 0;
     }
     if (is_silent)
@@ -117,6 +158,8 @@ static void add_channel(const struct deconvolution *job, size_t channel)
 
 static enum status find_direct(struct deconvolution *job)
 {
+    double earliest = INFINITY;
+    TRY(measurement_create(job->recorded->columns, &job->measurement));
     for (size_t c = 0; c < job->recorded->columns; c++) {
         double peak;
         TRY(check_channel(job->recorded, c));
@@ -124,7 +167,12 @@ static enum status find_direct(struct deconvolution *job)
         ptrdiff_t direct = deconvolver_direct(job->deconvolver, &peak);
         if (c == 0 || direct < job->direct)
             job->direct = direct;
+        earliest = fmin(earliest, peak);
+        job->measurement->paths[c].delay = peak;
     }
+    for (size_t c = 0; c < job->recorded->columns; c++)
+        job->measurement->paths[c].delay =
+            (job->measurement->paths[c].delay - earliest) / job->rate;
     return STATUS_OK;
 }
 
@@ -151,11 +199,11 @@ static enum status read_kept(const struct deconvolution *job, uint32_t rate, siz
 static enum status fill_columns(const struct deconvolution *job, const struct design *design)
 {
     for (size_t c = 0; c < design->columns; c++) {
-        struct measured_path path;
+        struct measured_path *path = &job->measurement->paths[c];
         add_channel(job, c);
         TRY(deconvolver_finish(job->deconvolver, job->direct - (ptrdiff_t)job->before, design->taps,
-                               design_column(design, c), &path));
-        if (!(path.snr_all >= SNR_LEAST))
+                               design_column(design, c), path));
+        if (!(path->snr_all >= SNR_LEAST))
             warning("deconvolve: channel %zu of %s is mostly noise: play it louder, and check that "
                     "%s is what was played",
                     c + 1, job->recorded->name, job->played->name);
@@ -170,14 +218,23 @@ static enum status deconvolve(struct deconvolution *job, struct design *design)
     TRY(load(job->spec, job->sweep_name, &job->played));
     TRY(check_rates(job, design));
     TRY(check_lengths(job));
+    TRY(read_sweep(job));
+    job->rate = design->rate;
     TRY(deconvolver_create(mask_column(job->played, 0), job->played->taps, job->recorded->taps,
-                           design->rate, NULL, &job->deconvolver));
+                           design->rate, job->sweep.rate ? &job->sweep : NULL, &job->deconvolver));
     TRY(find_direct(job));
     TRY(read_kept(job, design->rate, &kept));
     job->before = (size_t)lround(BEFORE * design->rate);
     TRY(design_alloc(design, job->recorded->columns, job->before + kept));
     design->origin = job->before;
-    return fill_columns(job, design);
+    TRY(fill_columns(job, design));
+    if (!job->sweep.rate)
+        return STATUS_OK;
+    struct measurement *measurement = job->measurement;
+    job->measurement = NULL;
+    measurement->repeats = 1;
+    snprintf(measurement->timing, sizeof measurement->timing, "sound");
+    return keep_measured(measurement, &job->sweep, job->level, design);
 }
 
 static enum status make_deconvolve(const struct design_spec *spec, struct design *design)
@@ -189,6 +246,7 @@ static enum status make_deconvolve(const struct design_spec *spec, struct design
                     spec->kind->example);
     enum status status = deconvolve(&job, design);
     deconvolver_destroy(job.deconvolver);
+    measurement_destroy(job.measurement);
     mask_destroy(job.recorded);
     mask_destroy(job.played);
     return status;

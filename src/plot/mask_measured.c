@@ -1,6 +1,5 @@
 #include "plot/mask_measured.h"
 
-#include "base/plural.h"
 #include "base/printable.h"
 
 #include <math.h>
@@ -27,23 +26,13 @@ static void print_line(int head, const char *name, const char *text)
         printf("  %-*s%s\n", head, name, printable(text));
 }
 
-static void print_sweep(const struct measurement *measurement, int head)
-{
-    char line[160], level[32] = "", repeats[48] = "";
-    if (!isnan(measurement->level))
-        snprintf(level, sizeof level, ", peak %.1f dB of full scale", measurement->level);
-    if (measurement->repeats > 0)
-        snprintf(repeats, sizeof repeats, ", %zu repeat%s", measurement->repeats,
-                 plural_s(measurement->repeats));
-    snprintf(line, sizeof line, "%g to %g Hz, %.2f s%s%s", measurement->from, measurement->to,
-             measurement->seconds, level, repeats);
-    print_line(head, "sweep", line);
-}
-
 static void print_circumstances(const struct measurement *measurement, int head)
 {
-    char line[64] = "";
+    char line[MEASURED_LINE];
+    measurement_describe(measurement, line);
+    print_line(head, "made by", line);
     print_line(head, "timing", measurement->timing);
+    *line = '\0';
     if (fabs(measurement->drift) > 0) /* not NAN */
         snprintf(line, sizeof line, "the input's clock is %.2f ppm %s", fabs(measurement->drift),
                  measurement->drift > 0 ? "faster" : "slower");
@@ -130,8 +119,6 @@ static void print_path(const struct measurement *measurement, size_t index, int 
 
 void mask_measured_print(const struct measurement *measurement, int head)
 {
-    print_line(head, "measured", measurement->date);
-    print_sweep(measurement, head);
     print_circumstances(measurement, head);
     for (size_t p = 0; p < measurement->path_count; p++)
         print_path(measurement, p, head);

@@ -9,6 +9,15 @@
 
 enum { HEAD = 17, CELL = 10 };
 
+static const struct {
+    const char *head, *format, *name, *spread_name;
+    bool is_level; /* in dB; its mean is that of powers */
+} values[ROOM_MEANS] = {
+    {"level", "%.1f dB", "level_db", "level_spread_db", true},
+    {"T20", "%.2f s", "t20", "t20_spread", false},
+    {"T30", "%.2f s", "t30", "t30_spread", false},
+};
+
 static bool is_like(const struct room_mean *mean, const struct mask_stats *stats)
 {
     bool like = stats->columns == mean->columns;
@@ -42,9 +51,9 @@ static enum status add_column(struct room_mean *mean, const struct mask *mask,
     for (size_t b = 0; b < own->room.count; b++) {
         struct room_mean_band *band = &mean->bands[column * ROOM_BANDS + b];
         band->hz = own->room.band[b].hz;
-        add(&band->level, level[b]);
-        add(&band->t20, own->room.band[b].t20);
-        add(&band->t30, own->room.band[b].t30);
+        add(&band->of[0], level[b]);
+        add(&band->of[1], own->room.band[b].t20);
+        add(&band->of[2], own->room.band[b].t30);
     }
     return STATUS_OK;
 }
@@ -75,22 +84,17 @@ bool room_mean_is_known(const struct room_mean *mean)
     return mean->masks > 1 && !mean->is_mixed;
 }
 
-static double mean_of(const struct room_mean *mean, const struct room_sums *sums)
+/* Finds the mean and the spread, which are NAN unless all rooms have the value. */
+static double mean_of(const struct room_mean *mean, const struct room_mean_band *band, size_t value,
+                      double *spread)
 {
-    return sums->count == mean->masks ? sums->sum / (double)sums->count : NAN;
-}
-
-static double level_of(const struct room_mean *mean, const struct room_sums *sums)
-{
-    return sums->count == mean->masks ? 10 * log10(sums->power / (double)sums->count) : NAN;
-}
-
-static double spread_of(const struct room_mean *mean, const struct room_sums *sums)
-{
+    const struct room_sums *sums = &band->of[value];
     double n = (double)sums->count;
-    return sums->count == mean->masks
-               ? sqrt(fmax(0, sums->squares - sums->sum * sums->sum / n) / (n - 1))
-               : NAN;
+    *spread = NAN;
+    if (sums->count < mean->masks)
+        return NAN;
+    *spread = sqrt(fmax(0, sums->squares - sums->sum * sums->sum / n) / (n - 1));
+    return values[value].is_level ? 10 * log10(sums->power / n) : sums->sum / n;
 }
 
 static void print_cell(const char *format, double value)
@@ -101,48 +105,46 @@ static void print_cell(const char *format, double value)
     printf("%*s", CELL, text);
 }
 
-static void print_channel(const struct room_mean *mean, size_t column)
+static void print_band(const struct room_mean *mean, const struct room_mean_band *band)
 {
-    char title[40] = "level and decay";
-    if (mean->columns > 1)
-        snprintf(title, sizeof title, "channel %zu", column + 1);
-    printf("  %-*s%*s%*s%*s%*s%*s%*s\n", HEAD, title, CELL, "level", CELL, "spread", CELL, "T20",
-           CELL, "spread", CELL, "T30", CELL, "spread");
-    for (size_t b = 0; b < ROOM_BANDS; b++) {
-        const struct room_mean_band *band = &mean->bands[column * ROOM_BANDS + b];
-        char name[32] = "all";
-        if (band->level.count < mean->masks)
-            continue;
-        if (b > 0)
-            snprintf(name, sizeof name, "%.0f Hz", band->hz);
-        printf("    %-*s", HEAD - 2, name);
-        print_cell("%.1f dB", level_of(mean, &band->level));
-        print_cell("%.1f dB", spread_of(mean, &band->level));
-        print_cell("%.2f s", mean_of(mean, &band->t20));
-        print_cell("%.2f s", spread_of(mean, &band->t20));
-        print_cell("%.2f s", mean_of(mean, &band->t30));
-        print_cell("%.2f s", spread_of(mean, &band->t30));
-        puts("");
+    char name[32] = "all";
+    if (band->hz > 0)
+        snprintf(name, sizeof name, "%.0f Hz", band->hz);
+    printf("    %-*s", HEAD - 2, name);
+    for (size_t v = 0; v < ROOM_MEANS; v++) {
+        double spread, own = mean_of(mean, band, v, &spread);
+        print_cell(values[v].format, own);
+        print_cell(values[v].format, spread);
     }
+    puts("");
 }
 
 void room_mean_print(const struct room_mean *mean)
 {
     printf("\nmean and spread of %zu\n", mean->masks);
-    for (size_t c = 0; c < mean->columns; c++)
-        print_channel(mean, c);
+    for (size_t c = 0; c < mean->columns; c++) {
+        char title[40] = "";
+        if (mean->columns > 1)
+            snprintf(title, sizeof title, "channel %zu", c + 1);
+        printf("  %-*s", HEAD, title);
+        for (size_t v = 0; v < ROOM_MEANS; v++)
+            printf("%*s%*s", CELL, values[v].head, CELL, "spread");
+        puts("");
+        for (size_t b = 0; b < ROOM_BANDS; b++)
+            if (mean->bands[c * ROOM_BANDS + b].of[0].count == mean->masks)
+                print_band(mean, &mean->bands[c * ROOM_BANDS + b]);
+    }
 }
 
 static json_t *band_object(const struct room_mean *mean, const struct room_mean_band *band)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "hz",
-                     band->hz > 0 ? json_real(band->hz) : json_null(), "level_db",
-                     json_finite(level_of(mean, &band->level)), "level_spread_db",
-                     json_finite(spread_of(mean, &band->level)), "t20",
-                     json_finite(mean_of(mean, &band->t20)), "t20_spread",
-                     json_finite(spread_of(mean, &band->t20)), "t30",
-                     json_finite(mean_of(mean, &band->t30)), "t30_spread",
-                     json_finite(spread_of(mean, &band->t30)));
+    json_t *object = json_pack("{s:o}", "hz", band->hz > 0 ? json_real(band->hz) : json_null());
+    for (size_t v = 0; v < ROOM_MEANS; v++) {
+        double spread, own = mean_of(mean, band, v, &spread);
+        json_object_set_new(object, values[v].name, json_finite(own));
+        json_object_set_new(object, values[v].spread_name, json_finite(spread));
+    }
+    return object;
 }
 
 json_t *room_mean_object(const struct room_mean *mean)
@@ -152,7 +154,7 @@ json_t *room_mean_object(const struct room_mean *mean)
         json_t *bands = json_array();
         for (size_t b = 0; b < ROOM_BANDS; b++) {
             const struct room_mean_band *band = &mean->bands[c * ROOM_BANDS + b];
-            if (band->level.count == mean->masks)
+            if (band->of[0].count == mean->masks)
                 json_array_append_new(bands, band_object(mean, band));
         }
         json_array_append_new(columns, bands);

@@ -9,10 +9,7 @@
 
 #include <jansson.h>
 
-struct room_sums {
-    size_t count;
-    double sum, squares, power;
-};
+enum { ROOM_MEANS = 3 }; /* of level, T20 and T30 */
 
 /* Begins as zeros. */
 struct room_mean {
@@ -20,7 +17,10 @@ struct room_mean {
     bool is_mixed; /* a mask was no room, or had another number of channels: there is no mean */
     struct room_mean_band {
         double hz; /* 0: all frequencies */
-        struct room_sums level, t20, t30;
+        struct room_sums {
+            size_t count;
+            double sum, squares, power;
+        } of[ROOM_MEANS];
     } *bands; /* [columns][ROOM_BANDS] */
 };
 

@@ -154,12 +154,11 @@ static double worst_snr(const struct measurement *measurement)
     return worst;
 }
 
-/* The line for people, in `line`. */
-static void describe(const struct measurement *measurement, char *line, size_t size)
+void measurement_describe(const struct measurement *measurement, char line[MEASURED_LINE])
 {
     char level[32] = "", repeats[48] = "", snr[32] = "";
     if (measurement->path_count == 0) {
-        snprintf(line, size, "halo sweep: %g-%g Hz, %.4g s, %u Hz", measurement->from,
+        snprintf(line, MEASURED_LINE, "halo sweep: %g-%g Hz, %.4g s, %u Hz", measurement->from,
                  measurement->to, measurement->seconds, measurement->rate);
         return;
     }
@@ -170,17 +169,17 @@ static void describe(const struct measurement *measurement, char *line, size_t s
                  plural_s(measurement->repeats));
     if (!isnan(worst_snr(measurement)))
         snprintf(snr, sizeof snr, ", SNR %.0f dB", worst_snr(measurement));
-    snprintf(line, size, "halo measure%s%s: sweep %g-%g Hz, %.3g s%s%s%s",
+    snprintf(line, MEASURED_LINE, "halo measure%s%s: sweep %g-%g Hz, %.3g s%s%s%s",
              *measurement->date ? " " : "", measurement->date, measurement->from, measurement->to,
              measurement->seconds, level, repeats, snr);
 }
 
 char *measurement_text(const struct measurement *measurement)
 {
-    char line[256], *text = NULL;
+    char line[MEASURED_LINE], *text = NULL;
     char *json = json_line(whole_object(measurement, false),
                            JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(DIGITS));
-    describe(measurement, line, sizeof line);
+    measurement_describe(measurement, line);
     if (json && asprintf(&text, "%s\n%s", line, json) < 0)
         text = NULL;
     free(json);

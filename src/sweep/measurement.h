@@ -49,6 +49,10 @@ struct measurement {
 MUST_CHECK enum status measurement_create(size_t paths, struct measurement **measurement);
 void measurement_destroy(struct measurement *measurement);
 
+/* Writes a line for people, without a line end. */
+enum { MEASURED_LINE = 256 };
+void measurement_describe(const struct measurement *measurement, char line[MEASURED_LINE]);
+
 /* Text for the comment of a sound file: a line for people, and a line of JSON. NULL: no memory. */
 char *measurement_text(const struct measurement *measurement);
 
