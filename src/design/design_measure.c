@@ -49,8 +49,8 @@ static enum status make_sweep(const struct design_spec *spec, struct design *des
     sweep_fill(&sweep, 1, design->coefficients);
     for (size_t i = 0; i < sweep.frames; i++)
         design->coefficients[i] *= pow(10, level / 20);
-    note("sweep: it takes %.6f s, so that harmonics are copies of it (from %g to %g Hz)",
-         sweep.seconds, from, to);
+    note("sweep: seconds=%g is rounded to %.6f, so that harmonics are copies of the sweep", seconds,
+         sweep.seconds);
     TRY(measurement_create(0, &measurement));
     return keep_measured(measurement, &sweep, level, design);
 }
