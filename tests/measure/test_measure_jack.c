@@ -13,7 +13,7 @@
 
 enum { RATE = LIVE_RIG_RATE, SIDES = 2, COLUMNS = SIDES * SIDES, TRIES = 5, PERIOD = 1024 };
 
-static const float NOISE = 1e-5F; /* its peak: -100 dBFS */
+static const float NOISE = 1e-5F;     /* its peak: -100 dBFS */
 static const double ERROR_MOST = -60; /* dB, of all columns */
 
 struct jack_room {
@@ -59,7 +59,8 @@ static void room_open(struct jack_room *room)
     struct halo_error error;
     struct halo_mask *mask;
     ck_assert_msg(halo_mask_load_file(command_path("truth.wav"), RATE, SIDES, &mask, &error) ==
-                      HALO_OK, "%s", error.text);
+                      HALO_OK,
+                  "%s", error.text);
     ck_assert_int_eq(halo_convolver_create(mask, &options, &room->convolver, &error), HALO_OK);
     halo_mask_destroy(mask);
     room->random = 1;
@@ -85,10 +86,10 @@ static void make_truth(void)
     static const char *const names[SIDES] = {"left.wav", "right.wav"};
     for (int i = 0; i < SIDES; i++)
         command_done("\"$HALO\" mask make -f -o %s 'combine:room:rt60=0.2,seed=%d*"
-                     "bandpass:100-15k,phase=minimum,gain=-10'", names[i], i + 1);
+                     "bandpass:100-15k,phase=minimum,gain=-10'",
+                     names[i], i + 1);
     struct sound left = sound_load(names[0]), right = sound_load(names[1]);
-    size_t frames = left.block.frames > right.block.frames ? left.block.frames
-                                                           : right.block.frames;
+    size_t frames = left.block.frames > right.block.frames ? left.block.frames : right.block.frames;
     struct sound truth = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, COLUMNS, frames);
     for (size_t c = 0; c < COLUMNS; c++) {
         const struct block *from = c < SIDES ? &left.block : &right.block;
@@ -139,11 +140,12 @@ START_TEST(a_room_in_jack_is_measured)
     room_open(&room);
     struct command_result result;
     for (int i = 0; i < TRIES; i++) { /* a busy machine loses sound, which halo says */
-        result = command_run("\"$HALO\" measure --plain room.wav --driver jack --input room "
-                             "--output room --input-map 1,2 --output-map 1,2 --length 2s");
+        result =
+            command_run("\"$HALO\" measure --plain room.wav --driver jack --input room "
+                        "--output room --input-map 1,2 --output-map 1,2 --length 1s --pause 500ms");
         if (result.code == 0 || !strstr(result.err, "lost sound"))
             break;
-        ck_assert_str_eq(command_files(), "left.wav right.wav truth.wav");
+        ck_assert_ptr_null(strstr(command_files(), "room"));
     }
     room_close(&room);
     jack_rig_end(SIGTERM);
