@@ -41,7 +41,9 @@ def write_wav(path, samples, rate):
 
 
 def length_for(frames):
-    return 1 << (frames - 1).bit_length()
+    """At least that, for transforms."""
+    n = 1 << (frames - 1).bit_length()
+    return next(n * share // 8 for share in (5, 6, 8) if n * share // 8 >= frames)
 
 
 def convolve(x, h):
@@ -117,12 +119,13 @@ class Room:
         peak = np.abs(played).max()
         if self.harmonics:
             played = np.stack([distort(x, self.harmonics, peak) for x in played.T], 1)
+        n = length_for(len(played) + max(len(h) for row in self.paths for h in row if h is not None))
+        spectra = [np.fft.rfft(x, n) for x in played.T]
         recorded = np.zeros((len(played) + self.latency, len(self.paths[0])))
-        for output, row in enumerate(self.paths):
-            for number, taps in enumerate(row):
-                if taps is not None:
-                    wet = convolve(played[:, output], taps)[:len(played)]
-                    recorded[self.latency:, number] += self.gain * wet
+        for number, columns in enumerate(zip(*self.paths)):
+            wet = sum(spectrum * np.fft.rfft(taps, n)
+                      for spectrum, taps in zip(spectra, columns) if taps is not None)
+            recorded[self.latency:, number] = self.gain * np.fft.irfft(wet, n)[:len(played)]
         if self.card is not None:
             recorded = np.stack([convolve(x, self.card)[:len(x)] for x in recorded.T], 1)
         if self.ppm:
