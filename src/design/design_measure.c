@@ -32,7 +32,7 @@ static enum status keep_measured(struct measurement *measurement, const struct s
 
 static enum status make_sweep(const struct design_spec *spec, struct design *design)
 {
-    double seconds = 8, from = 20, half = design->rate / 2.0, to = fmin(22000, 0.9 * half),
+    double seconds = 8, from = 20, half = design->rate / 2.0, to = sweep_usual_end(design->rate),
            level = -6;
     struct sweep sweep;
     struct measurement *measurement;
@@ -49,8 +49,8 @@ static enum status make_sweep(const struct design_spec *spec, struct design *des
     sweep_fill(&sweep, 1, design->coefficients);
     for (size_t i = 0; i < sweep.frames; i++)
         design->coefficients[i] *= pow(10, level / 20);
-    note("sweep: it takes %.6f s, so that harmonics are copies of it (from %g to %g Hz)",
-         sweep.seconds, from, to);
+    note("sweep: seconds=%g is rounded to %.6f, so that harmonics are copies of the sweep", seconds,
+         sweep.seconds);
     TRY(measurement_create(0, &measurement));
     return keep_measured(measurement, &sweep, level, design);
 }

@@ -199,7 +199,8 @@ static enum status read_take(struct source *source, struct take **result)
     TRY(source_read(source, take->recorded.data, frames, &got));
     for (size_t c = 0; c < plan.inputs; c++)
         if (got < frames || audio_find_nonfinite(take->recorded.data[c], frames) < frames)
-            return fail(CAUSE_DAMAGED, "%s is damaged: a sample is missing or not a number", source->name);
+            return fail(CAUSE_DAMAGED, "%s is damaged: a sample is missing or not a number",
+                        source->name);
     return STATUS_OK;
 }
 
