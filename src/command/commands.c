@@ -133,9 +133,9 @@ const struct command command_halo = {
     .commands =
         (const struct command *const[]){
             &command_render, &command_batch, &command_live, &command_listen, &command_measure,
-            &command_devices, &command_service, &command_mask, &command_spectrogram, &command_plugins, &command_chain,
-            &command_preset, &command_bench, &command_list_options, &command_plugin_instances,
-            &command_plugin_scanner, NULL},
+            &command_devices, &command_service, &command_mask, &command_spectrogram,
+            &command_plugins, &command_chain, &command_preset, &command_bench,
+            &command_list_options, &command_plugin_instances, &command_plugin_scanner, NULL},
     .size = sizeof(struct halo_settings),
     .run = run,
 };

@@ -49,7 +49,7 @@ static enum status read_level(struct device *device, struct take *take, double *
             least = fmin(least, levels[i]);
             most = fmax(most, levels[i]);
         }
-        if (most - least < STEADY_DB && least > QUIET_DB)
+        if (count >= STEADY && most - least < STEADY_DB && least > QUIET_DB)
             return STATUS_OK;
     }
     return fail(CAUSE_OTHER,
@@ -66,8 +66,13 @@ static enum status find_full_scale(const struct measure_options *options, struct
     double level = 0;
     TRY(read_level(device, take, &level));
     TRY(spectrum_create(take->plan.inputs, take->plan.rate_in, &spectrum));
-    bool is_tone = spectrum_read(spectrum, &take->heard, db) && share_of_tone(db) > PURE;
+    double end = monotonic_seconds() + WAIT;
+    bool is_read;
+    while (!(is_read = spectrum_read(spectrum, &take->heard, db)) && monotonic_seconds() < end &&
+           !stop_requested())
+        monotonic_sleep_until(monotonic_ns() + READ_NS); /* the lowest bands take four seconds */
     spectrum_destroy(spectrum);
+    bool is_tone = is_read && share_of_tone(db) > PURE;
     if (!is_tone)
         return fail(CAUSE_OTHER, "input %zu hears noise, not a calibrator's tone",
                     take->plan.input_of[0]);

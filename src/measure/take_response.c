@@ -420,9 +420,9 @@ static enum status find_responses(struct response_work *work, struct mask *mask,
 static enum status work_init(struct response_work *work)
 {
     const struct take_plan *plan = &work->take->plan;
-    double longest = fmax((double)take_slot_frames(plan),
-                          (double)(take_sweep_at(plan, 0, 0) + plan->sweep.frames) +
-                              SEARCHED * plan->sweep.rate);
+    double after = fmin((double)(plan->pause + take_guard(plan)), SEARCHED * plan->sweep.rate);
+    double longest = fmax((double)take_slot_frames(plan), /* the next sweep is not in it */
+                          (double)(take_sweep_at(plan, 0, 0) + plan->sweep.frames) + after);
     work->output_count = take_measured_outputs(plan, work->outputs);
     work->input_count = take_measured_inputs(plan, work->inputs);
     work->stretch = (double)plan->rate_in / plan->sweep.rate;
