@@ -32,7 +32,7 @@ static enum status keep_measured(struct measurement *measurement, const struct s
 
 static enum status make_sweep(const struct design_spec *spec, struct design *design)
 {
-    double seconds = 8, from = 20, half = design->rate / 2.0, to = fmin(22000, 0.9 * half),
+    double seconds = 8, from = 20, half = design->rate / 2.0, to = sweep_usual_end(design->rate),
            level = -6;
     struct sweep sweep;
     struct measurement *measurement;

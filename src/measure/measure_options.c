@@ -48,7 +48,7 @@ static const struct option_row sweep_rows[] = {
     OPT_INTEGER("from", "HZ", struct measure_options, from_hz, 1, HZ_MOST,
                 "where a sweep begins (default 20)"),
     OPT_INTEGER("to", "HZ", struct measure_options, to_hz, 1, HZ_MOST,
-                "where it ends (default 22000, or 0.46 of a lower rate)"),
+                "where it ends (default: 0.9 of half the rate, at most 22000)"),
     OPT_PARSE("reference", "IN[:OUT]", parse_reference,
               "input IN records what is played, by a cable: it is time zero, and\n"
               "the response of the card is divided out. OUT: the output at the\n"

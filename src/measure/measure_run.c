@@ -80,8 +80,7 @@ static enum status make_plan(const struct measure_options *options, const struct
                              const struct number_list *inputs, const struct number_list *outputs,
                              struct take_plan *plan)
 {
-    const double band = 0.46, usual = 22000;
-    double to = options->to_hz ? (double)options->to_hz : fmin(usual, band * info->rate);
+    double to = options->to_hz ? (double)options->to_hz : sweep_usual_end(info->rate);
     time_t now = time(NULL);
     struct tm utc;
     *plan = (struct take_plan){

@@ -1,9 +1,8 @@
 /* From recordings of a known sound, such as a sweep, to an impulse response: H = Y / X.
  *
- * The division is exact wherever the sound is well above the noise. Elsewhere, as outside of a
- * sweep's band, frequencies are weighted by their share of signal, smoothed over thirds of an
- * octave. The noise is found at those times of the circular response that hold neither the response
- * nor its harmonics.
+ * Inside a sweep's band, the division is exact. Elsewhere, and for all other sounds, frequencies
+ * are weighted by their share of signal, found in narrow bands. The noise is found at those times
+ * of the circular response that hold neither the response nor its harmonics.
  *
  * Units: frames, of the recording's rate. Threads: one. Not real-time. */
 #ifndef HALO_DECONVOLVE_H
@@ -29,8 +28,9 @@ void deconvolver_add(struct deconvolver *deconvolver, const double *recorded, si
                      double delay);
 
 /* The response, of which `count` frames from frame `first` on hold the sound (`first` may be
- * negative). Writes the mean of all recordings to `taps`, which has room for `count`. `path`, or
- * NULL: gets levels, SNR and distortion. Errors: memory. */
+ * negative). Writes the mean of all recordings to `taps`, which has room for `count`. The first
+ * 0.7 ms fade in, so the direct sound comes later. `path`, or NULL: gets levels, SNR and
+ * distortion, but no delay. Errors: memory. */
 MUST_CHECK enum status deconvolver_finish(struct deconvolver *deconvolver, ptrdiff_t first,
                                           size_t count, double *taps, struct measured_path *path);
 

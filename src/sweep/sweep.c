@@ -43,3 +43,8 @@ double sweep_advance(const struct sweep *sweep, size_t harmonic)
 {
     return sweep->span * log((double)harmonic);
 }
+
+double sweep_usual_end(uint32_t rate)
+{
+    return fmin(22000, 0.45 * rate);
+}

@@ -31,6 +31,9 @@ MUST_CHECK enum status sweep_init(struct sweep *sweep, double seconds, double fr
 size_t sweep_frames(const struct sweep *sweep, double stretch);
 void sweep_fill(const struct sweep *sweep, double stretch, double *samples);
 
+/* Where a sweep ends unless the user says so: 0.9 of half the rate, at most 22 kHz. */
+double sweep_usual_end(uint32_t rate);
+
 /* The time by which a harmonic comes earlier than the fundamental, in seconds. */
 double sweep_advance(const struct sweep *sweep, size_t harmonic);
 

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { RATE = 48000, KEPT = RATE / 2, BEFORE = RATE / 1000, RUNS = 60 };
+enum { RATE = 48000, KEPT = RATE / 2, BEFORE = RATE / 1000, RUNS = 40 };
 
 /* ---- spectra ---- */
 
@@ -418,7 +418,7 @@ END_TEST
 
 /* ---- clocks and delays ---- */
 
-enum { REACH = 160 };
+enum { REACH = 100 };
 
 static double bell(double inside)
 {
