@@ -76,6 +76,19 @@ static void put_channels(size_t *channels, const struct number_list *map, size_t
         channels[c] = c < map->count ? map->values[c] : c + 1;
 }
 
+/* HeSuVi's channels are those of seven loudspeakers, with an eighth that is left out, at two ears. */
+static enum status check_hesuvi(const struct measure_options *options, const struct take_plan *plan)
+{
+    size_t list[DEVICE_CHANNELS_MOST], columns = EARS * take_measured_outputs(plan, list);
+    bool fits = columns == HESUVI_COLUMNS || columns == HESUVI_COLUMNS + EARS;
+    if (!options->hesuvi || (fits && take_measured_inputs(plan, list) == EARS))
+        return STATUS_OK;
+    return fail(CAUSE_USAGE,
+                "--hesuvi needs two inputs (the left and the right ear) and seven outputs (FL FR "
+                "FC BL BR SL SR), or eight with LFE: name them with --input-map and "
+                "--output-map");
+}
+
 static enum status make_plan(const struct measure_options *options, const struct device_info *info,
                              const struct number_list *inputs, const struct number_list *outputs,
                              struct take_plan *plan)
@@ -111,7 +124,7 @@ static enum status make_plan(const struct measure_options *options, const struct
                                  "--output-map");
     device_describe(info, plan->device, sizeof plan->device);
     strftime(plan->date, sizeof plan->date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    return STATUS_OK;
+    return check_hesuvi(options, plan);
 }
 
 /* ---- the take ---- */
@@ -254,12 +267,6 @@ static enum status order_for_hesuvi(struct mask **mask, struct measurement *meas
     enum { LFE = 3 };
     struct mask *old = *mask, *ordered;
     bool has_lfe = old->columns == HESUVI_COLUMNS + EARS;
-    if (!has_lfe && old->columns != HESUVI_COLUMNS)
-        return fail(
-            CAUSE_USAGE,
-            "--hesuvi needs two inputs (the left and the right ear) and seven outputs (FL FR "
-            "FC BL BR SL SR), or eight with LFE: name them with --input-map and "
-            "--output-map");
     struct measured_path *paths = calloc(HESUVI_COLUMNS, sizeof *paths);
     if (!paths)
         return fail_memory("a mask");
@@ -352,6 +359,7 @@ static enum status finish(const struct measure_options *options, const struct ta
     struct mask *mask;
     struct measurement *measurement;
     size_t zero;
+    TRY(check_hesuvi(options, &take->plan));
     TRY(take_responses(take, &settings, &mask, &zero, &measurement));
     enum status status = options->hesuvi ? order_for_hesuvi(&mask, measurement) : STATUS_OK;
     if (status == STATUS_OK)
@@ -377,9 +385,15 @@ static enum status check_file(const char *path, bool force)
     return status;
 }
 
-/* Fails before anything is played if a file could not be written. */
+/* Fails before anything is played if a file could not be read or written. */
 static enum status check_files(const struct measure_options *options, const char *recording)
 {
+    enum { ANY_RATE = 48000 };
+    for (size_t i = 0; i < options->calibration_count; i++) {
+        struct mask *mask;
+        TRY(take_calibration_load(options->calibrations[i], ANY_RATE, &mask));
+        mask_destroy(mask);
+    }
     TRY(check_file(options->output, options->play.force));
     return options->take ? STATUS_OK : check_file(recording, options->play.force);
 }

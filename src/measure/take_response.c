@@ -73,22 +73,26 @@ static enum status convolve(struct sound_in_double *sound, const double *taps, s
     return status;
 }
 
-/* Applies the response of a microphone or a card to what is divided out. */
-static enum status calibrate(const struct response_work *work, const char *file,
-                             struct sound_in_double *sound)
+enum status take_calibration_load(const char *file, uint32_t rate, struct mask **mask)
 {
     char *text = NULL;
-    struct mask *mask;
     const struct mask_load_options load = {0};
     if (asprintf(&text, "response:%s", file) < 0)
         return fail_memory("a calibration");
     char *spec[] = {text, NULL};
-    enum status status = design_load(spec, work->take->plan.rate_in, &load, &mask);
-    if (status == STATUS_OK) {
-        status = convolve(sound, mask_column(mask, 0), mask->taps);
-        mask_destroy(mask);
-    }
+    enum status status = design_load(spec, rate, &load, mask);
     free(text);
+    return status;
+}
+
+/* Applies the response of a microphone or a card to what is divided out. */
+static enum status calibrate(const struct response_work *work, const char *file,
+                             struct sound_in_double *sound)
+{
+    struct mask *mask;
+    TRY(take_calibration_load(file, work->take->plan.rate_in, &mask));
+    enum status status = convolve(sound, mask_column(mask, 0), mask->taps);
+    mask_destroy(mask);
     return status;
 }
 

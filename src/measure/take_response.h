@@ -20,6 +20,9 @@ struct take_settings {
     double full_scale; /* dB SPL of full scale; NAN: unknown */
 };
 
+/* The response in a calibration file. Errors: its format; memory. */
+MUST_CHECK enum status take_calibration_load(const char *file, uint32_t rate, struct mask **mask);
+
 /* The mask has a column for each path, with all inputs of the first output first, at the input's
  * rate. Its direct sounds come at least a millisecond after tap 0: *zero is the tap of time zero.
  * Errors: an input that does not hear an output; a calibration file; memory. */

@@ -294,6 +294,9 @@ def test_refused():
     take_refused("lost sound", Room(flat), device=[
         "--driver", "null", "--device", f"null:in=rec.wav,pace=0,channels=1,xrun={frame}"])
     take_refused("room", Room(flat), before="trap '' XFSZ; ulimit -f 100; ")
+    for more in (["--calibration", "nothing.txt"], ["--hesuvi"]):  # found before anything is played
+        refused(more[-1], *arguments_for(1, 1, SHORT), "room.wav", *more)
+        assert "a sweep" not in halo(*arguments_for(1, 1, SHORT), "room.wav", *more).stderr
     os.mkdir("folder.wav")
     refused("folder.wav", *arguments_for(1, 1, SHORT), "folder.wav", "-f")
     for name in ("room.wav", "room-take.wav"):  # neither is replaced, and -f replaces both
