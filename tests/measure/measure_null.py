@@ -130,7 +130,7 @@ def test_bounds():
     delays = [path["delay"] for path in answer["measurement"]["paths"]]
     peaks = [np.argmax(np.abs(truth)) for truth in truths]
     assert np.allclose(np.diff(delays) * RATE, np.diff(peaks), atol=0.6), (delays, peaks)
-    options = ["--pause", "500ms"]
+    options = ["--pause", "500ms", "--to", "22000"]
     single = noisy(options)
     double = noisy(options + ["--repeats", "2"], 2)
     print(f"at 60 dB: {single:.2f} dB, twice {double:.2f} dB")
