@@ -164,6 +164,7 @@ enum status take_create(const struct take_plan *plan, struct take **result)
     if (!take)
         return fail_memory("a recording");
     take->plan = *plan;
+    take->checked_frames = plan->outputs * take_check_frames(plan) + 1;
     atomic_store(&take->level, plan->level);
     take->noise_now = TAKE_NONE;
     enum status status = take_init(take);
@@ -289,7 +290,7 @@ HALO_REALTIME static void record(struct take *take, enum take_phase phase, const
     size_t left = take->recorded.frames - at, count = frames < left ? frames : left;
     for (size_t c = 0; c < take->plan.inputs; c++)
         memcpy(take->recorded.data[c] + at, in[c], count * sizeof *in[c]);
-    if (lost && at > 0 && count > 0)
+    if (lost && at >= take->checked_frames && count > 0)
         atomic_store(&take->lost, true);
     atomic_store_explicit(&take->frames, at + count, memory_order_release);
 }
@@ -316,7 +317,7 @@ HALO_REALTIME void take_play_step(void *context, const float *const *in, float *
 {
     struct take *take = context;
     (void)in;
-    if (lost && atomic_load(&take->played) > 0)
+    if (lost && atomic_load(&take->played) >= take->checked_frames)
         atomic_store(&take->lost, true);
     play(take, (enum take_phase)atomic_load(&take->phase), out, frames);
 }

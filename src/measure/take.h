@@ -69,6 +69,7 @@ struct take {
     _Atomic size_t played;  /* frames of the plan played so far */
     _Atomic int phase;      /* enum take_phase; set by the control thread */
     atomic_bool lost;       /* the device lost sound during the sweeps */
+    size_t checked_frames;  /* before them lost sound does no harm: the check plays */
     _Atomic size_t clipped; /* an input that reached full scale, from 1; 0: none. Ends the noise. */
 
     struct block sounds; /* sweep, mark and noise, of peak 1 */
