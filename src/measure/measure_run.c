@@ -306,6 +306,10 @@ static void print_path(const struct measured_path *path, double spl)
     for (size_t n = 0; n < MEASURED_ORDERS; n++)
         if (isfinite(path->distortion[n][THIRD_1K]))
             sum += pow(10, path->distortion[n][THIRD_1K] / 10);
+    if (!isfinite(path->snr_all)) {
+        printf("output %zu to input %zu: nothing\n", path->output, path->input);
+        return;
+    }
     printf("output %zu to input %zu: %.2f ms, %.1f dB over the noise", path->output, path->input,
            rint(1e5 * path->delay) / 100 + 0.0, path->snr_all); /* + 0.0 avoids -0.00 */
     if (sum > 0)

@@ -200,11 +200,18 @@ static enum status study(struct response_work *work, struct measured_path *path,
     return deconvolver_finish(work->deconvolver, direct, work->kept, work->taps, path);
 }
 
+/* Frames at the output's rate until the check ends, whose noise is no sweep. */
+static size_t checked_frames(const struct take_plan *plan)
+{
+    return plan->outputs * take_check_frames(plan);
+}
+
 /* Finds when the sweep of output 1 arrives: at the reference, or at the input that hears it best. */
 static enum status find_arrival(struct response_work *work)
 {
     const struct take_plan *plan = &work->take->plan;
     double best = -INFINITY;
+    double after_check = floor((double)checked_frames(plan) * work->stretch);
     work->part.frames = work->search_frames;
     TRY(divide_by_sweep(work));
     for (size_t i = 0; i < plan->inputs; i++) {
@@ -213,15 +220,16 @@ static enum status find_arrival(struct response_work *work)
         if (plan->reference != TAKE_NONE && i != plan->reference)
             continue;
         deconvolver_begin(work->deconvolver);
-        copy_part(work, i, 0);
+        copy_part(work, i, after_check);
         deconvolver_add(work->deconvolver, work->part.samples, work->part.frames, 0);
         TRY(study(work, &path, &peak));
         if (path.snr_all <= best)
             continue;
         best = path.snr_all;
         work->best = i;
-        work->arrival = floor(peak - (double)take_sweep_at(plan, 0, 0) * work->stretch -
-                              EARLIER * plan->rate_in);
+        work->arrival =
+            floor(after_check + peak - (double)take_sweep_at(plan, 0, 0) * work->stretch -
+                  EARLIER * plan->rate_in);
     }
     if (plan->reference != TAKE_NONE && !(best >= SNR_LEAST))
         return fail(CAUSE_OTHER,
@@ -312,17 +320,19 @@ static enum status find_mark(struct response_work *work)
     return status;
 }
 
-/* Finds the first direct sound of all paths. */
+/* Finds the first direct sound of all paths but those without any. */
 static enum status find_first(struct response_work *work)
 {
-    work->first = PTRDIFF_MAX;
+    work->first = (ptrdiff_t)work->part.frames;
     for (size_t o = 0; o < work->output_count; o++) {
         TRY(divide_by_reference(work, o));
         for (size_t i = 0; i < work->input_count; i++) {
+            struct measured_path path;
             double peak;
             add_parts(work, work->inputs[i], o);
-            ptrdiff_t direct = deconvolver_direct(work->deconvolver, &peak);
-            work->first = direct < work->first ? direct : work->first;
+            TRY(study(work, &path, &peak));
+            if (path.snr_all >= SNR_LEAST && lround(peak) < work->first)
+                work->first = lround(peak);
         }
     }
     return STATUS_OK;
@@ -354,18 +364,61 @@ static enum status find_zero(struct response_work *work)
 
 /* ---- responses ---- */
 
-static enum status check_path(const struct measured_path *path)
+/* Silences a path that is nothing but noise: an ear does not hear the other ear's earphone. */
+static void check_path(struct measured_path *path, double *taps, size_t count)
 {
-    if (!(path->snr_all >= SNR_LEAST))
-        return fail(CAUSE_OTHER,
-                    "input %zu hears output %zu only %.0f dB above the noise: check the cables and "
-                    "the microphone, raise --level or its gain, or measure other channels with "
-                    "--output-map and --input-map",
-                    path->input, path->output, fmax(path->snr_all, 0));
-    if (path->snr_all < SNR_GOOD)
+    if (path->snr_all >= SNR_GOOD)
+        return;
+    if (path->snr_all >= SNR_LEAST) {
         warning("input %zu hears output %zu only %.0f dB above the noise; a higher --level, a "
                 "longer --length or more --repeats help",
                 path->input, path->output, path->snr_all);
+        return;
+    }
+    warning("input %zu does not hear output %zu: this channel is silent", path->input,
+            path->output);
+    memset(taps, 0, count * sizeof *taps);
+    path->delay = path->snr_all = NAN;
+    for (size_t t = 0; t < MEASURED_THIRDS; t++) {
+        path->level[t] = path->snr[t] = NAN;
+        for (size_t n = 0; n < MEASURED_ORDERS; n++)
+            path->distortion[n][t] = NAN;
+    }
+}
+
+static enum status check_best(const struct measured_path *path)
+{
+    if (path->snr_all >= SNR_LEAST)
+        return STATUS_OK;
+    return fail(CAUSE_OTHER,
+                "input %zu hears output %zu only %.0f dB above the noise: check the cables and "
+                "the microphone, raise --level or its gain, or measure other channels with "
+                "--output-map and --input-map",
+                path->input, path->output, fmax(path->snr_all, 0));
+}
+
+/* The path of greatest SNR among `count`, `step` apart. */
+static const struct measured_path *best_of(const struct measured_path *paths, size_t count,
+                                           size_t step)
+{
+    const struct measured_path *best = paths;
+    for (size_t i = 1; i < count; i++)
+        if (isnan(best->snr_all) || paths[i * step].snr_all > best->snr_all)
+            best = &paths[i * step];
+    return best;
+}
+
+/* Each output must be heard, and each input must hear something. */
+static enum status check_paths(const struct response_work *work, struct mask *mask,
+                               struct measured_path *paths)
+{
+    size_t inputs = work->input_count, outputs = work->output_count;
+    for (size_t o = 0; o < outputs; o++)
+        TRY(check_best(best_of(paths + o * inputs, inputs, 1)));
+    for (size_t i = 0; i < inputs; i++)
+        TRY(check_best(best_of(paths + i, outputs, inputs)));
+    for (size_t p = 0; p < outputs * inputs; p++)
+        check_path(&paths[p], mask_column(mask, p), mask->taps);
     return STATUS_OK;
 }
 
@@ -381,7 +434,7 @@ static enum status take_path(struct response_work *work, size_t o, size_t i, str
     path->output = plan->output_of[work->outputs[o]];
     path->input = plan->input_of[work->inputs[i]];
     path->delay = (peak - (double)work->zero) / plan->rate_in;
-    return check_path(path);
+    return STATUS_OK;
 }
 
 static void describe(const struct response_work *work, struct measurement *measurement)
@@ -418,15 +471,16 @@ static enum status find_responses(struct response_work *work, struct mask *mask,
             TRY(take_path(work, o, i, mask, &measurement->paths[o * work->input_count + i]));
     }
     describe(work, measurement);
-    return STATUS_OK;
+    return check_paths(work, mask, measurement->paths);
 }
 
 static enum status work_init(struct response_work *work)
 {
     const struct take_plan *plan = &work->take->plan;
     double after = fmin((double)(plan->pause + take_guard(plan)), SEARCHED * plan->sweep.rate);
-    double longest = fmax((double)take_slot_frames(plan), /* the next sweep is not in it */
-                          (double)(take_sweep_at(plan, 0, 0) + plan->sweep.frames) + after);
+    double longest = fmax(
+        (double)take_slot_frames(plan), /* the next sweep is not in it */
+        (double)(take_sweep_at(plan, 0, 0) - checked_frames(plan) + plan->sweep.frames) + after);
     work->output_count = take_measured_outputs(plan, work->outputs);
     work->input_count = take_measured_inputs(plan, work->inputs);
     work->stretch = (double)plan->rate_in / plan->sweep.rate;

@@ -217,6 +217,16 @@ def test_two_clocks():
         assert abs(drift - ppm) <= 1 and error <= -60
 
 
+def test_headphones():
+    """Each ear hears one earphone. The other paths are silent, and no noise of theirs counts."""
+    left, right = ears(1)
+    room = Room([[left, None], [None, right]], latency=100, snr=50)
+    columns, answer = measured(room, SHORT)
+    found = worst(columns[:, [0, 3]], [left, right])
+    assert not columns[:, 1:3].any() and found[-1] <= -45, found
+    assert [path["delay"] is None for path in answer["measurement"]["paths"]] == [0, 1, 1, 0]
+
+
 def test_calibration():
     """A microphone's file is taken out, and --full-scale gives levels."""
     microphone = band_pass(60, 9000, RATE)
