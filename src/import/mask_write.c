@@ -2,7 +2,7 @@
 
 #include "base/atomic_file.h"
 #include "mask/mask.h"
-#include "sound/metadata/metadata_json.h"
+#include "sound/metadata/metadata.h"
 #include "sound/port.h"
 
 #include <errno.h>
@@ -102,8 +102,8 @@ enum status mask_write_sound(const struct mask *mask, const struct sink_settings
         status = write_with(mask, *settings, metadata);
     if (status == STATUS_OK)
         status = metadata_conclude(metadata);
-    if (status == STATUS_OK)
-        metadata_note_losses(metadata, settings->path);
+    if (status == STATUS_OK && metadata->loss_count > 0)
+        note("%s does not keep what was measured besides the mask", settings->path);
     metadata_destroy(metadata);
     return status;
 }
