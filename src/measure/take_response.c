@@ -15,6 +15,7 @@ static const double LEAD = 1e-3;    /* seconds before a direct sound that a mask
 static const double SEARCHED = 1;   /* seconds in which the first sweep must arrive */
 static const double SNR_LEAST = 10; /* dB */
 static const double SNR_GOOD = 30;  /* dB */
+static const double SNR_THIRD = 15; /* dB by which the best third of a full-range path is better */
 enum { CLOCK_ROUNDS = 3, CLOCK_FRAMES = 1 << 12 };
 
 struct sound_in_double {
@@ -320,6 +321,15 @@ static enum status find_mark(struct response_work *work)
     return status;
 }
 
+/* The SNR in dB, of a subwoofer in its band. NAN: nothing is heard. */
+static double snr_of(const struct measured_path *path)
+{
+    double snr = path->snr_all;
+    for (size_t t = 0; t < MEASURED_THIRDS; t++)
+        snr = fmax(snr, path->snr[t] - SNR_THIRD);
+    return snr;
+}
+
 /* Finds the first direct sound of all paths but those without any. */
 static enum status find_first(struct response_work *work)
 {
@@ -331,7 +341,7 @@ static enum status find_first(struct response_work *work)
             double peak;
             add_parts(work, work->inputs[i], o);
             TRY(study(work, &path, &peak));
-            if (path.snr_all >= SNR_LEAST && lround(peak) < work->first)
+            if (snr_of(&path) >= SNR_LEAST && lround(peak) < work->first)
                 work->first = lround(peak);
         }
     }
@@ -367,12 +377,13 @@ static enum status find_zero(struct response_work *work)
 /* Silences a path that is nothing but noise: an ear does not hear the other ear's earphone. */
 static void check_path(struct measured_path *path, double *taps, size_t count)
 {
-    if (path->snr_all >= SNR_GOOD)
+    double snr = snr_of(path);
+    if (snr >= SNR_GOOD)
         return;
-    if (path->snr_all >= SNR_LEAST) {
+    if (snr >= SNR_LEAST) {
         warning("input %zu hears output %zu only %.0f dB above the noise; a higher --level, a "
                 "longer --length or more --repeats help",
-                path->input, path->output, path->snr_all);
+                path->input, path->output, snr);
         return;
     }
     warning("input %zu does not hear output %zu: this channel is silent", path->input,
@@ -388,13 +399,13 @@ static void check_path(struct measured_path *path, double *taps, size_t count)
 
 static enum status check_best(const struct measured_path *path)
 {
-    if (path->snr_all >= SNR_LEAST)
+    if (snr_of(path) >= SNR_LEAST)
         return STATUS_OK;
     return fail(CAUSE_OTHER,
                 "input %zu hears output %zu only %.0f dB above the noise: check the cables and "
                 "the microphone, raise --level or its gain, or measure other channels with "
                 "--output-map and --input-map",
-                path->input, path->output, fmax(path->snr_all, 0));
+                path->input, path->output, fmax(snr_of(path), 0));
 }
 
 /* The path of greatest SNR among `count`, `step` apart. */
@@ -403,7 +414,7 @@ static const struct measured_path *best_of(const struct measured_path *paths, si
 {
     const struct measured_path *best = paths;
     for (size_t i = 1; i < count; i++)
-        if (isnan(best->snr_all) || paths[i * step].snr_all > best->snr_all)
+        if (isnan(snr_of(best)) || snr_of(&paths[i * step]) > snr_of(best))
             best = &paths[i * step];
     return best;
 }

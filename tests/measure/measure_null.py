@@ -227,6 +227,17 @@ def test_headphones():
     assert [path["delay"] is None for path in answer["measurement"]["paths"]] == [0, 1, 1, 0]
 
 
+def test_subwoofer():
+    """Over all frequencies noise is as loud as a subwoofer, but not in its band: it is measured."""
+    low = band_pass(25, 100, RATE, 1 << 15)
+    sub = 0.3 * convolve(low, low)
+    columns, answer = measured(Room([[ears(1)[0]], [sub]], latency=100, snr=25), SHORT)
+    error = errors(columns[:, 1], shift(sub, lag_of(columns[:, 1], sub))[:len(columns)], RATE)[3]
+    told = answer["measurement"]["paths"][1]["snr_all"]
+    print(f"subwoofer: {told:.1f} dB over the noise, error at 63 Hz {error:.1f} dB")
+    assert told < 10 and error <= -40
+
+
 def test_calibration():
     """A microphone's file is taken out, and --full-scale gives levels."""
     microphone = band_pass(60, 9000, RATE)
