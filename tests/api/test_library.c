@@ -17,7 +17,6 @@ START_TEST(versions_are_those_of_the_header)
     ck_assert_str_eq(halo_version(), text);
     ck_assert_uint_eq(halo_version_number(), HALO_VERSION_NUMBER);
 }
-END_TEST
 
 /* ---- block by block ---- */
 
@@ -63,7 +62,6 @@ START_TEST(calls_of_any_length_equal_truth)
     check_stream(2, 300, 0, 1, "direct");
     check_stream(2, 30000, 0, 2, "auto");
 }
-END_TEST
 
 START_TEST(calls_of_one_length_equal_truth)
 {
@@ -75,7 +73,6 @@ START_TEST(calls_of_one_length_equal_truth)
     check_stream(2, 700, 48, 1, "direct");
     check_stream(2, 30000, 256, 2, NULL);
 }
-END_TEST
 
 START_TEST(channels_may_stand_anywhere)
 {
@@ -95,7 +92,6 @@ START_TEST(channels_may_stand_anywhere)
     halo_mask_destroy(own);
     mask_destroy(mask);
 }
-END_TEST
 
 /* Sounds that are no numbers are forgotten. */
 START_TEST(reset_forgets_what_is_not_finite)
@@ -120,7 +116,6 @@ START_TEST(reset_forgets_what_is_not_finite)
     halo_mask_destroy(own);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(processing_allocates_nothing)
 {
@@ -149,7 +144,6 @@ START_TEST(processing_allocates_nothing)
         mask_destroy(second);
     }
 }
-END_TEST
 
 /* ---- threads ---- */
 
@@ -218,8 +212,3 @@ START_TEST(threads_do_not_meet)
     halo_mask_destroy(own);
     mask_destroy(mask);
 }
-END_TEST
-
-SUITE_MAIN("library", versions_are_those_of_the_header, calls_of_any_length_equal_truth,
-           calls_of_one_length_equal_truth, channels_may_stand_anywhere,
-           reset_forgets_what_is_not_finite, processing_allocates_nothing, threads_do_not_meet)

@@ -63,7 +63,6 @@ START_TEST(buffers_equal_truth)
             mask_destroy(mask);
         }
 }
-END_TEST
 
 /* Nothing of nothing, and silence of it. */
 START_TEST(buffers_may_be_empty)
@@ -82,7 +81,6 @@ START_TEST(buffers_may_be_empty)
     halo_convolver_destroy(convolver);
     halo_mask_destroy(mask);
 }
-END_TEST
 
 /* Enough for every thread to take whole sounds, one of which is not finite. */
 START_TEST(many_buffers_at_once)
@@ -127,7 +125,6 @@ START_TEST(many_buffers_at_once)
     halo_mask_destroy(own);
     mask_destroy(mask);
 }
-END_TEST
 
 /* A symmetric filter has its time zero in the middle. */
 START_TEST(time_zero_is_the_origin)
@@ -156,7 +153,6 @@ START_TEST(time_zero_is_the_origin)
     halo_convolver_destroy(convolver);
     halo_mask_destroy(mask);
 }
-END_TEST
 
 /* As few sounds as all threads share, and as many as each takes whole ones. */
 START_TEST(threads_change_no_sample)
@@ -199,7 +195,3 @@ START_TEST(threads_change_no_sample)
         mask_destroy(mask);
     }
 }
-END_TEST
-
-SUITE_MAIN("library_buffers", buffers_equal_truth, threads_change_no_sample, buffers_may_be_empty,
-           many_buffers_at_once, time_zero_is_the_origin)

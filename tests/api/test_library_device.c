@@ -127,7 +127,6 @@ START_TEST(device_buffers_equal_truth)
         }
     CUDA(cudaStreamDestroy(stream));
 }
-END_TEST
 
 /* Without a wait between them: the stream orders a copy, the convolution, and a copy back. */
 START_TEST(work_is_in_the_order_of_the_stream)
@@ -171,7 +170,6 @@ START_TEST(work_is_in_the_order_of_the_stream)
     halo_mask_destroy(own);
     mask_destroy(mask);
 }
-END_TEST
 
 /* Convolvers of short and long masks beside one another. */
 START_TEST(convolvers_on_two_streams_do_not_meet)
@@ -203,7 +201,6 @@ START_TEST(convolvers_on_two_streams_do_not_meet)
         mask_destroy(masks[m]);
     }
 }
-END_TEST
 
 START_TEST(symmetric_masks_begin_at_time_zero)
 {
@@ -231,7 +228,6 @@ START_TEST(symmetric_masks_begin_at_time_zero)
     halo_device_convolver_destroy(convolver);
     halo_mask_destroy(own);
 }
-END_TEST
 
 /* The backend of a GPU for sounds of the host: in calls of any length and of one, with a switch,
  * and in buffers. */
@@ -286,7 +282,6 @@ START_TEST(the_backend_equals_truth)
     check_backend(20000, 256);
     check_backend(5000, 3000);
 }
-END_TEST
 
 static void refused(struct halo_device_convolver *convolver, struct halo_job job, const char *text)
 {
@@ -321,20 +316,13 @@ START_TEST(device_buffers_that_do_not_fit_are_refused)
     halo_mask_destroy(own);
     mask_destroy(mask);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {device_buffers_equal_truth,
-                                  work_is_in_the_order_of_the_stream,
-                                  convolvers_on_two_streams_do_not_meet,
-                                  symmetric_masks_begin_at_time_zero,
-                                  the_backend_equals_truth,
-                                  device_buffers_that_do_not_fit_are_refused};
     int devices;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
         printf("skipped: no GPU\n");
         return 77;
     }
-    return suite_run("library_device", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

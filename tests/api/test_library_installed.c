@@ -78,7 +78,6 @@ START_TEST(find_package_finds_it)
     sound_noise_file("in.wav", 3, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 5001);
     expect_as_render("\"$FILTERS/hall.wav\"");
 }
-END_TEST
 
 START_TEST(convolve_is_as_render)
 {
@@ -105,7 +104,6 @@ START_TEST(convolve_is_as_render)
     command_expect(result.err, "cannot make nowhere/out.wav: ");
     ck_assert_uint_eq(command_lines(result.err), 1);
 }
-END_TEST
 
 /* The archive makes the same program without the shared library. */
 START_TEST(the_archive_is_enough)
@@ -124,7 +122,6 @@ START_TEST(the_archive_is_enough)
     sound_free(&shared);
     sound_free(&archive);
 }
-END_TEST
 
 /* Older C, and C++. */
 START_TEST(the_header_is_plain)
@@ -153,7 +150,6 @@ START_TEST(the_header_is_plain)
             builds[i][1], builds[i][0]);
     }
 }
-END_TEST
 
 #ifdef HALO_WITH_JACK
 START_TEST(jack_is_as_render)
@@ -191,14 +187,9 @@ START_TEST(jack_is_as_render)
     block_free(&signal);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 #else
 START_TEST(jack_is_as_render)
 {
     puts("skipped: libjack-jackd2-dev is not installed");
 }
-END_TEST
 #endif
-
-SUITE_MAIN("library_installed", find_package_finds_it, convolve_is_as_render, the_archive_is_enough,
-           the_header_is_plain, jack_is_as_render)

@@ -92,7 +92,6 @@ START_TEST(a_switch_is_the_crossfade_of_both_outputs)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_switches(&cases[i]);
 }
-END_TEST
 
 START_TEST(switches_that_cannot_be_are_refused)
 {
@@ -137,7 +136,6 @@ START_TEST(switches_that_cannot_be_are_refused)
         mask_destroy(masks[m]);
     }
 }
-END_TEST
 
 struct player {
     struct halo_convolver *convolver;
@@ -179,7 +177,3 @@ START_TEST(switches_beside_processing)
         mask_destroy(masks[m]);
     }
 }
-END_TEST
-
-SUITE_MAIN("library_switch", a_switch_is_the_crossfade_of_both_outputs,
-           switches_that_cannot_be_are_refused, switches_beside_processing)

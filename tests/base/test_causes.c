@@ -83,7 +83,6 @@ START_TEST(json_has_the_cause)
         expect_error(&result, cells[i].line, cells[i].code, cells[i].cause);
     }
 }
-END_TEST
 
 /* The system says so. */
 START_TEST(the_cause_is_that_of_the_system)
@@ -110,7 +109,6 @@ START_TEST(the_cause_is_that_of_the_system)
         ck_assert_int_ne(access(command_path("out.wav"), F_OK), 0);
     }
 }
-END_TEST
 
 START_TEST(a_full_disk_is_no_space)
 {
@@ -135,7 +133,6 @@ START_TEST(a_full_disk_is_no_space)
     command_expect(result.out, "\"left\": 2,");
     expect_error(&result, "batch", 4, "no space");
 }
-END_TEST
 
 START_TEST(what_one_may_not_read_is_not_permitted)
 {
@@ -150,7 +147,6 @@ START_TEST(what_one_may_not_read_is_not_permitted)
     struct command_result result = command_run("%s", line);
     expect_error(&result, line, 1, "not permitted");
 }
-END_TEST
 
 /* ---- of a batch ---- */
 
@@ -182,7 +178,6 @@ START_TEST(a_name_is_no_cause)
     ck_assert_int_eq(atoi(command_done("grep -c '\"cause\":\"missing\"' rep").out), (int)count + 1);
     json_decref(last);
 }
-END_TEST
 
 /* The first time only. */
 START_TEST(what_may_pass_is_tried_again)
@@ -202,7 +197,6 @@ START_TEST(what_may_pass_is_tried_again)
                       result.code, result.err);
     }
 }
-END_TEST
 
 /* The jobs after it are left, and not failed. */
 START_TEST(a_full_disk_ends_a_batch)
@@ -222,8 +216,3 @@ START_TEST(a_full_disk_ends_a_batch)
         expect_error(&result, "batch", 4, errors[i] == EROFS ? "read-only" : "no space");
     }
 }
-END_TEST
-
-SUITE_MAIN("causes", json_has_the_cause, the_cause_is_that_of_the_system, a_full_disk_is_no_space,
-           what_one_may_not_read_is_not_permitted, a_name_is_no_cause, what_may_pass_is_tried_again,
-           a_full_disk_ends_a_batch)

@@ -49,7 +49,6 @@ START_TEST(similar_names_are_offered)
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
         command_refused(0, cells[i].meant, "\"$HALO\" %s", cells[i].line);
 }
-END_TEST
 
 START_TEST(files_near_by_are_offered)
 {
@@ -68,7 +67,6 @@ START_TEST(files_near_by_are_offered)
     struct command_result far = command_run("\"$HALO\" render xyzzy.flac out.wav");
     ck_assert_ptr_null(strstr(far.err, "did you mean"));
 }
-END_TEST
 
 START_TEST(presets_near_by_are_offered)
 {
@@ -82,7 +80,6 @@ START_TEST(presets_near_by_are_offered)
                         uses[i]);
     }
 }
-END_TEST
 
 /* ---- values ---- */
 
@@ -116,7 +113,6 @@ START_TEST(a_missing_value_has_its_message)
                     "\"$HALO\" render \"$WAV/click.wav\" b.wav --mask=--gain");
     command_done("\"$HALO\" render \"$WAV/click.wav\" b.wav -q --gain -6");
 }
-END_TEST
 
 /* ---- other slips ---- */
 
@@ -153,7 +149,6 @@ START_TEST(slips_are_recognized)
     command_done("\"$HALO\" render --help all | grep -e '--help all' && "
                  "! \"$HALO\" devices --help | grep -e '--help all'");
 }
-END_TEST
 
 /* However long the name is, the line ends with why. */
 START_TEST(long_names_leave_the_reason)
@@ -168,7 +163,6 @@ START_TEST(long_names_leave_the_reason)
                         lengths[i]);
     }
 }
-END_TEST
 
 /* The chain would replace the sound. */
 START_TEST(two_outputs_are_two_files)
@@ -184,7 +178,6 @@ START_TEST(two_outputs_are_two_files)
     }
     command_done("\"$HALO\" render in.wav out.wav -fq --save-chain out.yml");
 }
-END_TEST
 
 /* What is no regular file is not replaced by one. */
 START_TEST(pipes_are_not_replaced)
@@ -198,7 +191,6 @@ START_TEST(pipes_are_not_replaced)
         command_refused(1, "it is not a regular file", "\"$HALO\" %s", lines[i]);
     command_done("test -p pipe && test -p pipe.txt && test -p pipe.png");
 }
-END_TEST
 
 START_TEST(lost_output_is_a_failure)
 {
@@ -219,7 +211,6 @@ START_TEST(lost_output_is_a_failure)
     command_refused(1, "cannot write standard output: No space left on device",
                     "\"$HALO\" --version >/dev/full");
 }
-END_TEST
 
 /* Whoever reads it has read enough; also where the command itself ignores SIGPIPE. */
 START_TEST(a_closed_pipe_ends_it_silently)
@@ -234,7 +225,6 @@ START_TEST(a_closed_pipe_ends_it_silently)
             "! grep -v 'scanning plugins' err && grep -qx 141 code",
             lines[i]);
 }
-END_TEST
 
 /* ---- colours ---- */
 
@@ -264,7 +254,6 @@ START_TEST(variables_decide_on_colours)
                       cells[i].variables);
     }
 }
-END_TEST
 
 /* ---- help ---- */
 
@@ -292,7 +281,6 @@ START_TEST(help_is_a_word_too)
     command_refused(2, "did you mean show", "\"$HALO\" help mask shwo");
     command_refused(2, "no command 'plugin-scanner'", "\"$HALO\" help plugin-scanner");
 }
-END_TEST
 
 /* All that halo list-options lists. */
 START_TEST(help_fits_eighty_columns)
@@ -304,7 +292,6 @@ START_TEST(help_fits_eighty_columns)
         "    awk -v command=\"$words\" 'length > 80 { print command \": \" $0 }'; done; done");
     ck_assert_str_eq(wide.out, "");
 }
-END_TEST
 
 /* Where --help is not all, it fits a screen and names options that exist. */
 START_TEST(brief_help_names_real_options)
@@ -327,7 +314,6 @@ START_TEST(brief_help_names_real_options)
     }
     expect_same_help("render --help all", "help render all");
 }
-END_TEST
 
 /* ---- short forms ---- */
 
@@ -349,7 +335,6 @@ START_TEST(outputs_and_masks_have_short_forms)
     command_refused(2, "halo render needs IN and OUT", "\"$HALO\" render -o b.wav");
     command_refused(2, "halo render needs IN and OUT", "\"$HALO\" render in.wav");
 }
-END_TEST
 
 /* ---- failures as JSON ---- */
 
@@ -399,7 +384,6 @@ START_TEST(a_failure_is_one_json_object)
         json_decref(error);
     }
 }
-END_TEST
 
 /* The sound is on standard output. */
 /* Where one thread fails and another reports it, whatever the names are. */
@@ -434,7 +418,6 @@ START_TEST(a_failure_of_another_thread_keeps_its_cause)
         json_decref(error);
     }
 }
-END_TEST
 
 START_TEST(a_failure_beside_sound_is_on_standard_error)
 {
@@ -450,7 +433,6 @@ START_TEST(a_failure_beside_sound_is_on_standard_error)
         json_decref(error_of(result.err));
     }
 }
-END_TEST
 
 /* The masks that can be shown are. */
 START_TEST(a_mask_that_fails_has_its_error_among_the_masks)
@@ -466,7 +448,6 @@ START_TEST(a_mask_that_fails_has_its_error_among_the_masks)
     ck_assert_str_eq(command_json_string(json_array_get(masks, 1), "mask"), "no.wav");
     json_decref(root);
 }
-END_TEST
 
 /* Names are bytes. */
 START_TEST(names_that_are_not_utf8_make_json)
@@ -481,7 +462,6 @@ START_TEST(names_that_are_not_utf8_make_json)
     ck_assert_ptr_null(strchr(result.err, 0x1B));
     json_decref(error);
 }
-END_TEST
 
 /* The input is a pipe that nothing comes from: halo waits, and is stopped. */
 START_TEST(a_signal_is_a_failure_too)
@@ -501,14 +481,3 @@ START_TEST(a_signal_is_a_failure_too)
     json_decref(error);
     ck_assert_int_ne(access(command_path("out.wav"), F_OK), 0);
 }
-END_TEST
-
-SUITE_MAIN("command_line", similar_names_are_offered, files_near_by_are_offered,
-           presets_near_by_are_offered, a_missing_value_has_its_message, slips_are_recognized,
-           long_names_leave_the_reason, two_outputs_are_two_files, pipes_are_not_replaced,
-           lost_output_is_a_failure, a_closed_pipe_ends_it_silently, variables_decide_on_colours,
-           help_is_a_word_too, help_fits_eighty_columns, brief_help_names_real_options,
-           outputs_and_masks_have_short_forms, a_failure_is_one_json_object,
-           a_failure_of_another_thread_keeps_its_cause, a_failure_beside_sound_is_on_standard_error,
-           a_mask_that_fails_has_its_error_among_the_masks, names_that_are_not_utf8_make_json,
-           a_signal_is_a_failure_too)

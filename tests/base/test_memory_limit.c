@@ -46,7 +46,6 @@ START_TEST(the_least_of_a_group_and_those_around_it)
     ck_assert_uint_eq(limit_with("4:memoryless:/job\n3:name=memory:/job\n0::/other\n", V1 V2),
                       UINT64_MAX);
 }
-END_TEST
 
 /* A container sees its group as the whole tree, and may read the host's name of it. */
 START_TEST(a_container)
@@ -60,7 +59,6 @@ START_TEST(a_container)
         73400320);
     ck_assert_uint_eq(limit_with("4:memory:/\n", V1), 73400320);
 }
-END_TEST
 
 START_TEST(without_control_groups_there_is_no_limit)
 {
@@ -70,7 +68,3 @@ START_TEST(without_control_groups_there_is_no_limit)
     ck_assert_uint_eq(memory_limit_of_groups("absent", "absent"), UINT64_MAX);
     ck_assert(memory_limit() > 0);
 }
-END_TEST
-
-SUITE_MAIN("memory_limit", the_least_of_a_group_and_those_around_it, a_container,
-           without_control_groups_there_is_no_limit)

@@ -106,7 +106,6 @@ START_TEST(integers_that_nothing_changes_are_exact)
         }
     }
 }
-END_TEST
 
 /* By transforms in single precision. */
 START_TEST(a_long_identity_changes_no_16_bits)
@@ -120,7 +119,6 @@ START_TEST(a_long_identity_changes_no_16_bits)
         ck_assert_uint_eq(count_differing("in.wav", "out.wav"), 0);
     }
 }
-END_TEST
 
 START_TEST(single_precision_is_there_if_asked)
 {
@@ -129,7 +127,6 @@ START_TEST(single_precision_is_there_if_asked)
     command_done("\"$HALO\" render in.wav out.wav -q --precision single");
     ck_assert_uint_gt(count_differing("in.wav", "out.wav"), FRAMES / 2);
 }
-END_TEST
 
 static const double extremes[] = {1e200,  -1e300, 1e-300,  -0.0,      0.0, 5e-324,
                                   1e-310, -1e39,  1.7e308, -2.5e-308, 0.1, 1 + 0x1p-52};
@@ -152,7 +149,6 @@ START_TEST(doubles_go_through_as_they_are)
     load_doubles("out.wav", back, EXTREMES);
     ck_assert_mem_eq(back, extremes, sizeof back);
 }
-END_TEST
 
 /* The same numbers; a sum has no -0. */
 START_TEST(masks_and_normalizing_are_in_double)
@@ -178,7 +174,6 @@ START_TEST(masks_and_normalizing_are_in_double)
     load_doubles("out.wav", back, 3);
     ck_assert_double_le(fabs(back[1] - 3e50), 3e50 * 0x1p-50);
 }
-END_TEST
 
 /* What is not finite in the report is left out; what is single says so. */
 START_TEST(what_is_single_says_so)
@@ -195,8 +190,3 @@ START_TEST(what_is_single_says_so)
     command_refused(1, "choose --format double",
                     "\"$HALO\" render in.wav none.wav --precision double --format float");
 }
-END_TEST
-
-SUITE_MAIN("numbers", integers_that_nothing_changes_are_exact, a_long_identity_changes_no_16_bits,
-           single_precision_is_there_if_asked, doubles_go_through_as_they_are,
-           masks_and_normalizing_are_in_double, what_is_single_says_so)

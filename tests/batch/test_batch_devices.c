@@ -100,7 +100,6 @@ START_TEST(outputs_are_right_and_done_once)
     ck_assert(!gather_cpu.wrong);
     ck_assert_uint_eq(gather_cpu.forms, 0);
 }
-END_TEST
 
 /* Options that change where the frames of the output are; two masks; a sound of several blocks. */
 START_TEST(every_kind_of_job_equals_the_cpu)
@@ -147,7 +146,6 @@ START_TEST(every_kind_of_job_equals_the_cpu)
     }
     ck_assert_uint_ge(gather_cpu.batches[0], 3);
 }
-END_TEST
 
 START_TEST(a_bad_job_in_a_batch_fails_alone)
 {
@@ -171,7 +169,6 @@ START_TEST(a_bad_job_in_a_batch_fails_alone)
         if (i < 4 || i > 7)
             expect_output("D", i);
 }
-END_TEST
 
 START_TEST(lost_devices_cost_no_job)
 {
@@ -194,7 +191,6 @@ START_TEST(lost_devices_cost_no_job)
         json_decref(found);
     }
 }
-END_TEST
 
 START_TEST(what_is_not_possible_is_refused)
 {
@@ -211,7 +207,6 @@ START_TEST(what_is_not_possible_is_refused)
     command_done("sed 's/}$/, \"backend\": \"cuda\"}/;1q' jobs.jsonl > cuda.jsonl; "
                  "! $HALO batch cuda.jsonl -O D --report R 2>err && grep -q 'whole batch' R");
 }
-END_TEST
 
 /* Steady sounds through masks of one sign. */
 START_TEST(what_needs_double_precision_is_left_to_the_cpu)
@@ -234,7 +229,6 @@ START_TEST(what_needs_double_precision_is_left_to_the_cpu)
     ck_assert_int_eq(of_device(found, 0, "pieces"), FILES / 2); /* of the other mask */
     json_decref(found);
 }
-END_TEST
 
 /* With or without a GPU, and whichever of them is faster. */
 START_TEST(reproducible_bytes_are_those_of_the_render)
@@ -248,7 +242,6 @@ START_TEST(reproducible_bytes_are_those_of_the_render)
         "--reproducible --format float in/s$i.wav $i.wav --mask $m.wav && cmp $i.wav "
         "D/$i.wav || exit 1; done");
 }
-END_TEST
 
 /* CUDA takes longer to count GPUs than a small batch takes. */
 START_TEST(devices_that_a_small_batch_would_not_use_are_not_asked_for)
@@ -261,10 +254,3 @@ START_TEST(devices_that_a_small_batch_would_not_use_are_not_asked_for)
     ck_assert_uint_eq(gather_cpu.asked, 1);
     expect_output("E", 0);
 }
-END_TEST
-
-SUITE_MAIN("batch_devices", outputs_are_right_and_done_once, every_kind_of_job_equals_the_cpu,
-           a_bad_job_in_a_batch_fails_alone, lost_devices_cost_no_job,
-           what_is_not_possible_is_refused, what_needs_double_precision_is_left_to_the_cpu,
-           reproducible_bytes_are_those_of_the_render,
-           devices_that_a_small_batch_would_not_use_are_not_asked_for)

@@ -89,7 +89,6 @@ START_TEST(the_output_has_the_power_of_the_input)
     ck_assert_double_eq(command_number(result.out, "frames_in"), FRAMES);
     ck_assert_double_eq(command_number(result.out, "frames_out"), FRAMES + 2999);
 }
-END_TEST
 
 /* The gain is of what the room makes. */
 START_TEST(rooms_that_differ_in_their_gain_are_one_mask)
@@ -123,7 +122,6 @@ START_TEST(rooms_that_differ_in_their_gain_are_one_mask)
     command_refused(2, "gain",
                     "$HALO render two.wav no.wav --mask room.wav,gain=1,level=input,gain=2");
 }
-END_TEST
 
 /* By definition, in double precision: the whole convolution has the power of the input. */
 START_TEST(the_level_of_kaldi_is_that_of_the_whole_convolution)
@@ -139,7 +137,6 @@ START_TEST(the_level_of_kaldi_is_that_of_the_whole_convolution)
     sound_free(&out);
     sound_free(&full);
 }
-END_TEST
 
 /* Direct convolution in double precision. For free(). */
 static double *convolve(const struct block *sound, const struct block *room)
@@ -186,7 +183,6 @@ START_TEST(rooms_are_those_of_lhotse_and_kaldi)
     sound_free(&sound);
     sound_free(&room);
 }
-END_TEST
 
 /* Stages after a scaled one look ahead into a tail that is not written. */
 START_TEST(passes_give_the_sound_of_one)
@@ -226,7 +222,6 @@ START_TEST(passes_give_the_sound_of_one)
         sound_free(&two);
     }
 }
-END_TEST
 
 /* What --noise added: the difference to the same render without it. */
 static struct sound added_by(const char *sound, const char *stages, const char *noise)
@@ -264,7 +259,6 @@ START_TEST(noise_has_its_ratio_to_what_it_is_added_to)
         sound_free(&noise);
     }
 }
-END_TEST
 
 /* What is added to nearly nothing is the noise itself, scaled, with all bits of a double, and also
  * where single precision would have none of it. */
@@ -302,7 +296,6 @@ START_TEST(noise_keeps_double_precision)
         "assert worst < 1e-14 * factor, (worst, factor)\n"
         "END");
 }
-END_TEST
 
 START_TEST(noise_begins_where_it_is_told_to_and_is_repeated)
 {
@@ -328,7 +321,6 @@ START_TEST(noise_begins_where_it_is_told_to_and_is_repeated)
     }
     sound_free(&file);
 }
-END_TEST
 
 /* As stage_draw.h and docs/batch.md say it, without what they use. */
 static double draw(const char *text)
@@ -371,7 +363,6 @@ START_TEST(what_is_drawn_can_be_drawn_again)
         "cp mono.wav same.wav; $HALO render -q -O M mono.wav same.wav --gain=-9..9 && ! cmp "
         "-s M/mono.wav M/same.wav");
 }
-END_TEST
 
 /* What is drawn lies in its range, and everywhere in it. */
 START_TEST(draws_fill_their_range)
@@ -392,7 +383,6 @@ START_TEST(draws_fill_their_range)
     ck_assert(least >= -6 && least < -5 && most <= 2 && most > 1);
     ck_assert_double_eq_tol(sum / 64, -2, 1);
 }
-END_TEST
 
 START_TEST(changed_draws_and_noise_make_the_output_again)
 {
@@ -415,7 +405,6 @@ START_TEST(changed_draws_and_noise_make_the_output_again)
         ck_assert_double_eq(command_number(command_done("%s", rows[i].change).out, "made"),
                             rows[i].made);
 }
-END_TEST
 
 START_TEST(chains_keep_them)
 {
@@ -429,7 +418,6 @@ START_TEST(chains_keep_them)
         "&& cmp a.wav c.wav && $HALO chain collect c.yml moved.yml && grep -q 'snr=5..20' "
         "moved.yml && grep -q 'gain=-6..0' moved.yml");
 }
-END_TEST
 
 /* Another file gets its name while the sound is measured: once OUT has its header. */
 START_TEST(a_noise_that_is_replaced_is_noticed)
@@ -451,7 +439,6 @@ START_TEST(a_noise_that_is_replaced_is_noticed)
         command_expect(result.err, others[i][1]);
     }
 }
-END_TEST
 
 START_TEST(what_cannot_work_is_refused)
 {
@@ -529,13 +516,3 @@ START_TEST(what_cannot_work_is_refused)
         "zero.wav none.wav --mask room.wav,level=input --tail none");
     ck_assert_double_eq(power_in("out.wav"), 0);
 }
-END_TEST
-
-SUITE_MAIN("speech", the_output_has_the_power_of_the_input,
-           rooms_that_differ_in_their_gain_are_one_mask,
-           the_level_of_kaldi_is_that_of_the_whole_convolution, rooms_are_those_of_lhotse_and_kaldi,
-           passes_give_the_sound_of_one, noise_has_its_ratio_to_what_it_is_added_to,
-           noise_keeps_double_precision, noise_begins_where_it_is_told_to_and_is_repeated,
-           what_is_drawn_can_be_drawn_again, draws_fill_their_range,
-           changed_draws_and_noise_make_the_output_again, chains_keep_them,
-           a_noise_that_is_replaced_is_noticed, what_cannot_work_is_refused)

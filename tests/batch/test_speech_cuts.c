@@ -63,7 +63,6 @@ START_TEST(channels_are_taken_in_any_order)
         expect_channels(&rows[i].expected);
     }
 }
-END_TEST
 
 /* A level, noise and the extension of a sound see those channels alone. */
 START_TEST(a_channel_is_filtered_as_a_file_of_its_own)
@@ -77,7 +76,6 @@ START_TEST(a_channel_is_filtered_as_a_file_of_its_own)
         "$HALO render -q -f two.wav 2.wav --channel 2 $o && cmp 1.wav 2.wav || "
         "exit 1; done");
 }
-END_TEST
 
 START_TEST(the_layout_is_that_of_the_channels)
 {
@@ -99,7 +97,6 @@ START_TEST(the_layout_is_that_of_the_channels)
         json_decref(report);
     }
 }
-END_TEST
 
 START_TEST(channels_that_are_not_there_are_refused)
 {
@@ -114,7 +111,6 @@ START_TEST(channels_that_are_not_there_are_refused)
     command_done("echo '{\"in\": \"two.wav\", \"channel\": [1, 2]}' >list");
     command_expect(command_run("$HALO batch list -O X --gain 0").err, "one value");
 }
-END_TEST
 
 /* The choice is part of what a job is. */
 START_TEST(a_job_of_another_channel_is_done_again)
@@ -129,7 +125,6 @@ START_TEST(a_job_of_another_channel_is_done_again)
     ck_assert_double_eq(command_number(result.out, "made"), 1);
     expect_channels(&(struct expected){"J/o.wav", "two.wav", {1}, 1, 0, 40009});
 }
-END_TEST
 
 /* Kaldi counts them from 0. */
 START_TEST(segments_are_of_their_channel)
@@ -146,7 +141,6 @@ START_TEST(segments_are_of_their_channel)
         command_run("$HALO batch --from kaldi wav.scp --segments segments -O L --gain 0").err,
         "two.wav has no channel 3");
 }
-END_TEST
 
 /* ---- lhotse ---- */
 
@@ -207,7 +201,6 @@ START_TEST(cuts_are_of_their_channels)
     ck_assert_double_eq(command_json_number(json_object_get(cut, "custom"), "snr"), 12.5);
     json_decref(cut);
 }
-END_TEST
 
 /* A room of three channels makes three of one. */
 START_TEST(cuts_tell_the_channels_of_the_outputs)
@@ -225,7 +218,6 @@ START_TEST(cuts_tell_the_channels_of_the_outputs)
     ck_assert_uint_eq(sound.block.channels, 3);
     sound_free(&sound);
 }
-END_TEST
 
 START_TEST(cuts_that_are_not_in_one_file_are_refused)
 {
@@ -247,10 +239,3 @@ START_TEST(cuts_that_are_not_in_one_file_are_refused)
     }
     command_done("test ! -e X");
 }
-END_TEST
-
-SUITE_MAIN("speech_cuts", channels_are_taken_in_any_order,
-           a_channel_is_filtered_as_a_file_of_its_own, the_layout_is_that_of_the_channels,
-           channels_that_are_not_there_are_refused, a_job_of_another_channel_is_done_again,
-           segments_are_of_their_channel, cuts_are_of_their_channels,
-           cuts_tell_the_channels_of_the_outputs, cuts_that_are_not_in_one_file_are_refused)

@@ -65,7 +65,6 @@ START_TEST(a_part_is_exact_to_the_frame)
         expect_part("out.wav", rows[i].sound, rows[i].from, rows[i].frames);
     }
 }
-END_TEST
 
 /* A room, a level and noise see the part alone. */
 START_TEST(a_part_is_filtered_as_a_file_of_its_own)
@@ -79,7 +78,6 @@ START_TEST(a_part_is_filtered_as_a_file_of_its_own)
         "2.wav --start 0.7 --duration 1.1 --tail $t --mask room.wav,level=input --noise "
         "b.flac,snr=5 && cmp 1.wav 2.wav || exit 1; done");
 }
-END_TEST
 
 /* Neither what is before nor what is after it, of two gigabytes: by the bytes that the shell and
  * what it waited for have read. */
@@ -96,7 +94,6 @@ START_TEST(only_the_part_is_read)
     ck_assert_double_gt(bytes, 24000 * 4);
     ck_assert_double_lt(bytes, 50e6);
 }
-END_TEST
 
 START_TEST(parts_that_are_not_there_are_refused)
 {
@@ -133,7 +130,6 @@ START_TEST(parts_that_are_not_there_are_refused)
     command_done("head -c 100000 a.wav > cut.wav");
     command_refused(1, "is truncated", "$HALO render cut.wav out.wav --start 0.1 --duration 0.1");
 }
-END_TEST
 
 /* Markers stay at their sounds. */
 START_TEST(positions_move_with_the_part)
@@ -151,7 +147,6 @@ START_TEST(positions_move_with_the_part)
         "n,=struct.unpack(\"<I\",d[i+8:i+12]); p,=struct.unpack(\"<I\",d[i+32:i+36]); assert "
         "(n,p)==(1,12000),(n,p)'");
 }
-END_TEST
 
 START_TEST(segments_of_kaldi_are_jobs)
 {
@@ -207,7 +202,6 @@ START_TEST(segments_of_kaldi_are_jobs)
                     "$HALO batch --from kaldi wav.scp --segments segments -O X --gain 0");
     command_done("test ! -e X");
 }
-END_TEST
 
 START_TEST(manifests_list_parts_as_recordings)
 {
@@ -252,9 +246,3 @@ START_TEST(manifests_list_parts_as_recordings)
         "echo '{\"audio_filepath\": \"a.wav\", \"offset\": -1, \"duration\": 1}' > m.json");
     command_refused(2, "from 0 on", "$HALO batch --from nemo m.json -O X --gain 0");
 }
-END_TEST
-
-SUITE_MAIN("speech_parts", a_part_is_exact_to_the_frame, a_part_is_filtered_as_a_file_of_its_own,
-           only_the_part_is_read, parts_that_are_not_there_are_refused,
-           positions_move_with_the_part, segments_of_kaldi_are_jobs,
-           manifests_list_parts_as_recordings)

@@ -66,7 +66,6 @@ START_TEST(masks_of_all_kinds_travel)
     ck_assert_ptr_null(strstr(result.out, "same.wav")); /* one copy per content */
     expect_travels("all/c.yml", "far/away");
 }
-END_TEST
 
 START_TEST(files_of_configurations_travel)
 {
@@ -87,7 +86,6 @@ START_TEST(files_of_configurations_travel)
     command_done("\"$HALO\" chain collect far/away/c.yml all/again.yml && rm -r far");
     expect_travels("all/again.yml", "elsewhere");
 }
-END_TEST
 
 START_TEST(kernels_of_presets_travel)
 {
@@ -107,7 +105,6 @@ START_TEST(kernels_of_presets_travel)
     command_expect(result.out, "- file=Room=>c.yml.files/Room.irs\n");
     expect_travels("all/c.yml", "far");
 }
-END_TEST
 
 START_TEST(chains_are_collected_by_command)
 {
@@ -125,7 +122,6 @@ START_TEST(chains_are_collected_by_command)
     command_refused(1, "nosuch", "\"$HALO\" chain collect nosuch.yml d.yml");
     command_refused(2, "'=>'", "\"$HALO\" chain collect all/plain.yml 'a=>b.yml'");
 }
-END_TEST
 
 START_TEST(only_folders_of_copies_are_replaced)
 {
@@ -150,7 +146,6 @@ START_TEST(only_folders_of_copies_are_replaced)
                  "--spectral all/b/box.mask2d --save-chain c.yml --collect");
     command_done("test -e c.yml.files/box.mask2d && test ! -e c.yml.files/hall.wav");
 }
-END_TEST
 
 START_TEST(what_stays_is_named)
 {
@@ -178,7 +173,6 @@ START_TEST(what_stays_is_named)
                  "cmp ../a.wav ../b.wav");
 #endif
 }
-END_TEST
 
 START_TEST(one_configuration_with_two_folders_is_refused)
 {
@@ -193,7 +187,6 @@ START_TEST(one_configuration_with_two_folders_is_refused)
                     "--mask all/preset.json,folder=all/n --save-chain c.yml --collect");
     command_done("test ! -e c.yml && test ! -e c.yml.files");
 }
-END_TEST
 
 #ifdef HALO_LV2_BUNDLE
 #define CONVOLVER "LV2_PATH=%s/..:/usr/lib/lv2 "
@@ -216,16 +209,9 @@ START_TEST(states_and_parameters_travel)
                  "\"$HALO\" render in.wav c.wav -q --chain far/c.yml && cmp a.wav c.wav",
                  HALO_LV2_BUNDLE);
 }
-END_TEST
 #else
 START_TEST(states_and_parameters_travel)
 {
     puts("skipped: this halo is built without LV2 plugins");
 }
-END_TEST
 #endif
-
-SUITE_MAIN("chain_collect", masks_of_all_kinds_travel, files_of_configurations_travel,
-           kernels_of_presets_travel, chains_are_collected_by_command,
-           only_folders_of_copies_are_replaced, what_stays_is_named,
-           one_configuration_with_two_folders_is_refused, states_and_parameters_travel)

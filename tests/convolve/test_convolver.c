@@ -33,7 +33,6 @@ START_TEST(truth_is_true)
     for (size_t i = 0; i < N + TAPS - 1; i++)
         ck_assert_double_eq_tol(fast[i], plain[i], 1e-11);
 }
-END_TEST
 
 /* The full grid. Without HALO_TEST_FULL: the smaller masks, each block and mask with one of the
  * numbers of channels, which take turns. */
@@ -62,7 +61,6 @@ START_TEST(cpu_equals_truth)
         workers_destroy(workers);
     }
 }
-END_TEST
 
 START_TEST(direct_equals_truth)
 {
@@ -77,7 +75,6 @@ START_TEST(direct_equals_truth)
                     cells_check_lengths("direct", taps[t], blocks[b], channels[c], workers);
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(long_masks_in_small_blocks)
 {
@@ -88,7 +85,6 @@ START_TEST(long_masks_in_small_blocks)
     cells_check("cpu", 480000, 1024, 1, 500000, workers);
     workers_destroy(workers);
 }
-END_TEST
 
 /* As live: one thread spreads the work of long partitions over the blocks, with two threads a
  * worker does it. */
@@ -112,7 +108,6 @@ START_TEST(long_masks_live)
         workers_destroy(workers);
     }
 }
-END_TEST
 
 /* Signals other than noise: the error stays within its bound for the worst case. */
 START_TEST(hard_signals)
@@ -144,7 +139,6 @@ START_TEST(hard_signals)
     }
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(masks_in_phase_with_the_sound)
 {
@@ -165,7 +159,6 @@ START_TEST(masks_in_phase_with_the_sound)
             }
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(change_of_mask)
 {
@@ -198,7 +191,6 @@ START_TEST(change_of_mask)
         cells_check_change(cases[i].backend, cases[i].a, cases[i].b, cases[i].block,
                            cases[i].channels, cases[i].at, cases[i].fade);
 }
-END_TEST
 
 START_TEST(many_changes_in_a_row)
 {
@@ -240,7 +232,6 @@ START_TEST(many_changes_in_a_row)
         mask_destroy(masks[m]);
     workers_destroy(workers);
 }
-END_TEST
 
 /* The same with masks of a live stream, prepared in advance and used in turn: each starts at its
  * frame, whatever its slot played before. */
@@ -300,7 +291,6 @@ START_TEST(masks_in_turn_live)
         workers_destroy(workers);
     }
 }
-END_TEST
 
 START_TEST(unsuitable_changes_are_refused)
 {
@@ -321,7 +311,6 @@ START_TEST(unsuitable_changes_are_refused)
     mask_destroy(wider);
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(reset_clears_the_history)
 {
@@ -344,7 +333,6 @@ START_TEST(reset_clears_the_history)
     }
     workers_destroy(workers);
 }
-END_TEST
 
 /* ---- a backend that fails, as a GPU can ---- */
 
@@ -417,7 +405,6 @@ START_TEST(failing_backend_is_replaced_by_the_cpu)
             check_failing(taps[t], 30000, 1, 2 * 30000 + 17); /* in blocks of files */
     }
 }
-END_TEST
 
 /* In files the CPU is set up when it is needed, from the mask that the caller keeps. */
 static void check_failing_file(size_t taps, size_t block, int after, size_t crew)
@@ -464,7 +451,6 @@ START_TEST(files_make_their_standby_late)
             check_failing_file(taps[t], 30000, 4, 2);
     }
 }
-END_TEST
 
 /* ---- workers: steps follow each other faster than any of them can work ---- */
 
@@ -504,7 +490,6 @@ START_TEST(late_workers_are_reported)
     ck_assert(helped.has_worker && helped.is_late);
     ck_assert(!alone.has_worker && !alone.is_late);
 }
-END_TEST
 
 /* What costs the step less than it costs to wake a worker; less of a shorter block. */
 START_TEST(light_masks_have_no_worker)
@@ -515,7 +500,6 @@ START_TEST(light_masks_have_no_worker)
     ck_assert(run_at_once(4800, 4800000, 2).has_worker);
     ck_assert(run_at_once(4800, 0, 2).has_worker); /* it is not known how light it is */
 }
-END_TEST
 
 /* ---- a backend that is late, as a GPU can be ---- */
 
@@ -583,11 +567,3 @@ START_TEST(cpu_steps_in_for_late_blocks)
     check_late(5000, 1 << 20);
     check_late(5000, 350); /* and then it fails */
 }
-END_TEST
-
-SUITE_MAIN("convolver", late_workers_are_reported, light_masks_have_no_worker,
-           cpu_steps_in_for_late_blocks, failing_backend_is_replaced_by_the_cpu,
-           files_make_their_standby_late, truth_is_true, cpu_equals_truth, direct_equals_truth,
-           long_masks_in_small_blocks, long_masks_live, hard_signals, masks_in_phase_with_the_sound,
-           change_of_mask, many_changes_in_a_row, masks_in_turn_live,
-           unsuitable_changes_are_refused, reset_clears_the_history)

@@ -149,7 +149,6 @@ START_TEST(late_blocks_come_from_the_cpu)
         ck_assert_uint_eq(rig.posted, BLOCKS);
     }
 }
-END_TEST
 
 /* With the CPU beside it, and without, where the CPU is fed the history in the block of the loss.
  */
@@ -172,7 +171,6 @@ START_TEST(a_lost_processor_is_replaced_in_its_block)
         ck_assert_uint_eq(rig.posted, at + 1);
     }
 }
-END_TEST
 
 START_TEST(a_late_processor_may_be_lost)
 {
@@ -181,7 +179,6 @@ START_TEST(a_late_processor_may_be_lost)
     ck_assert_uint_eq(outcome.late, 20);
     ck_assert_uint_eq(outcome.failures, 1);
 }
-END_TEST
 
 /* The new mask is ready on the CPU long before: it enters both sides at once. */
 START_TEST(masks_enter_both_sides_in_one_block)
@@ -194,7 +191,6 @@ START_TEST(masks_enter_both_sides_in_one_block)
         ck_assert_uint_eq(outcome.late, 2);
     }
 }
-END_TEST
 
 /* ---- time ---- */
 
@@ -222,7 +218,6 @@ START_TEST(the_deadline)
         workers_destroy(workers);
     }
 }
-END_TEST
 
 START_TEST(reset_clears_both_sides)
 {
@@ -248,7 +243,6 @@ START_TEST(reset_clears_both_sides)
     mask_destroy(mask);
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(the_step_allocates_nothing)
 {
@@ -279,7 +273,6 @@ START_TEST(the_step_allocates_nothing)
         workers_destroy(workers);
     }
 }
-END_TEST
 
 /* ---- places ---- */
 
@@ -331,7 +324,6 @@ START_TEST(what_a_processor_needs_is_made_beside_it)
     mask_destroy(mask);
     workers_destroy(workers);
 }
-END_TEST
 
 /* ---- names ---- */
 
@@ -372,9 +364,3 @@ START_TEST(devices_are_parsed)
     ck_assert_int_eq(gpu_devices_check_one(&devices), STATUS_OK);
     ck_assert_int_eq(gpu_devices_check_one(&(struct gpu_devices){0}), STATUS_OK);
 }
-END_TEST
-
-SUITE_MAIN("convolver_standby", late_blocks_come_from_the_cpu,
-           a_lost_processor_is_replaced_in_its_block, a_late_processor_may_be_lost,
-           masks_enter_both_sides_in_one_block, the_deadline, reset_clears_both_sides,
-           the_step_allocates_nothing, what_a_processor_needs_is_made_beside_it, devices_are_parsed)

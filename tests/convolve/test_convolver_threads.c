@@ -27,7 +27,6 @@ START_TEST(workers_share_a_block)
     cells_check("cpu", 3000, 1 << 17, 4, 140000, workers); /* its inputs are shared as well */
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(a_worker_beside_the_step)
 {
@@ -36,7 +35,6 @@ START_TEST(a_worker_beside_the_step)
     workers_destroy(workers);
     cells_check_change("cpu/live", 20000, 9000, BLOCK, 1, 30000, 1000);
 }
-END_TEST
 
 /* Several workers, each with its share of the channels. Paths cross from one share to the next, so
  * no product may begin before the other workers' inputs are transformed. The rate makes one worker
@@ -70,7 +68,6 @@ START_TEST(workers_share_the_channels)
     check_lanes(2, 8);
     check_lanes(32, 3);
 }
-END_TEST
 
 /* ---- the step's own work, shared with the workers ---- */
 
@@ -164,7 +161,6 @@ START_TEST(shared_steps_give_the_same_bits)
     check_bits(9, false);
     check_bits(5, true);
 }
-END_TEST
 
 START_TEST(preempted_workers_give_the_same_bits)
 {
@@ -173,7 +169,6 @@ START_TEST(preempted_workers_give_the_same_bits)
     check_bits(40, false);
     hogs_stop(&hogs);
 }
-END_TEST
 
 /* While workers are at a piece, wait for the next one, or sleep. */
 START_TEST(closing_beside_workers_of_the_step)
@@ -194,7 +189,6 @@ START_TEST(closing_beside_workers_of_the_step)
     mask_destroy(mask);
     workers_destroy(workers);
 }
-END_TEST
 
 /* ---- masks that change ---- */
 
@@ -281,15 +275,8 @@ START_TEST(masks_change_on_the_control_thread)
 {
     check_changes(1, BUSY_RATE / 4, 2);
 }
-END_TEST
 
 START_TEST(masks_change_while_the_step_is_shared)
 {
     check_changes(MOST_CHANNELS, BUSY_RATE, 3);
 }
-END_TEST
-
-SUITE_MAIN("convolver_threads", workers_share_a_block, a_worker_beside_the_step,
-           workers_share_the_channels, shared_steps_give_the_same_bits,
-           preempted_workers_give_the_same_bits, closing_beside_workers_of_the_step,
-           masks_change_on_the_control_thread, masks_change_while_the_step_is_shared)

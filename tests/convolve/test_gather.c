@@ -168,7 +168,6 @@ START_TEST(jobs_of_any_lengths_and_masks_are_right)
         expect_clean();
     }
 }
-END_TEST
 
 START_TEST(what_comes_while_a_batch_runs_is_the_next_one)
 {
@@ -199,7 +198,6 @@ START_TEST(what_comes_while_a_batch_runs_is_the_next_one)
     gather_destroy(gather);
     expect_clean();
 }
-END_TEST
 
 /* Of the first mask, one tap: the test is about room. */
 START_TEST(a_full_batch_takes_no_more)
@@ -239,7 +237,6 @@ START_TEST(a_full_batch_takes_no_more)
     gather_destroy(gather);
     expect_clean();
 }
-END_TEST
 
 /* Shared masks stay from job to job, as far as there is memory. */
 START_TEST(masks_on_a_device_are_bounded)
@@ -272,7 +269,6 @@ START_TEST(masks_on_a_device_are_bounded)
     gather_destroy(gather);
     expect_clean();
 }
-END_TEST
 
 START_TEST(a_lost_device_costs_nothing)
 {
@@ -286,7 +282,6 @@ START_TEST(a_lost_device_costs_nothing)
         ck_assert(!gather_cpu.wrong);
     }
 }
-END_TEST
 
 /* A place that no other thread of this process is bound to: one processor. */
 static void enter_one(int number, struct numa_before *before)
@@ -363,7 +358,6 @@ START_TEST(what_serves_a_device_is_beside_it)
     ck_assert_uint_eq(elsewhere, 0);
     ck_assert_uint_eq(begun, 4);
 }
-END_TEST
 
 /* All of them: each job says so, and what was done before is right. */
 START_TEST(without_devices_jobs_say_so)
@@ -392,9 +386,3 @@ START_TEST(without_devices_jobs_say_so)
     free_masks();
     gather_destroy(gather);
 }
-END_TEST
-
-SUITE_MAIN("gather", jobs_of_any_lengths_and_masks_are_right,
-           what_comes_while_a_batch_runs_is_the_next_one, a_full_batch_takes_no_more,
-           masks_on_a_device_are_bounded, a_lost_device_costs_nothing,
-           what_serves_a_device_is_beside_it, without_devices_jobs_say_so)

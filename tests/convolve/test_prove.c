@@ -82,7 +82,6 @@ START_TEST(hard_sounds_pass)
         }
     }
 }
-END_TEST
 
 /* ---- the report ---- */
 
@@ -129,7 +128,6 @@ START_TEST(the_report_is_true)
     ck_assert_ptr_null(json_object_get(report, "proof"));
     json_decref(report);
 }
-END_TEST
 
 /* 200 s at 8 kHz: ten seconds are more than one percent; 2,000 s: one percent is more. */
 START_TEST(long_sounds_are_sampled)
@@ -148,7 +146,6 @@ START_TEST(long_sounds_are_sampled)
         json_decref(report);
     }
 }
-END_TEST
 
 START_TEST(pipes_of_unknown_length_are_proven)
 {
@@ -163,7 +160,6 @@ START_TEST(pipes_of_unknown_length_are_proven)
     ck_assert_msg(frames >= 80000 && frames < 120000, "%g frames", frames);
     json_decref(report);
 }
-END_TEST
 
 /* ---- what fails ---- */
 
@@ -187,7 +183,6 @@ START_TEST(what_fails_is_not_written)
                     "\"$HALO\" render in.wav - --container wav --mask mask.wav --prove=-200 "
                     "--gain -40 >/dev/null");
 }
-END_TEST
 
 START_TEST(values_are_checked)
 {
@@ -205,7 +200,6 @@ START_TEST(values_are_checked)
                     "\"$HALO\" live --device null --seconds 1 --plain --gain 3 --prove");
     command_refused(2, "is not an option", RENDER "--mask mask.txt --prove -100");
 }
-END_TEST
 
 START_TEST(a_damaged_kernel_is_found)
 {
@@ -219,7 +213,6 @@ START_TEST(a_damaged_kernel_is_found)
     command_refused(1, "the proof failed", FAULTY "50 " RENDER "--mask mask.wav,gain=-40 --prove");
     command_done(RENDER "--mask mask.wav,gain=-40 --prove");
 }
-END_TEST
 
 /* ---- live ---- */
 
@@ -253,7 +246,6 @@ START_TEST(live_sound_is_proven)
     ck_assert_int_eq(result.code, 1);
     command_expect(result.err, "the proof failed");
 }
-END_TEST
 
 /* A burst is heard only at the second of three rates: its proof fails as the device returns. */
 START_TEST(a_failure_is_told_as_the_device_returns)
@@ -274,8 +266,3 @@ START_TEST(a_failure_is_told_as_the_device_returns)
     command_expect(result.err, "halo: the proof failed: ");
     command_expect(result.err, "halo: the device is back");
 }
-END_TEST
-
-SUITE_MAIN("prove", hard_sounds_pass, the_report_is_true, long_sounds_are_sampled,
-           pipes_of_unknown_length_are_proven, what_fails_is_not_written, values_are_checked,
-           a_damaged_kernel_is_found, live_sound_is_proven, a_failure_is_told_as_the_device_returns)

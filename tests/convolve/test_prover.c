@@ -79,7 +79,6 @@ START_TEST(exact_is_exact)
             check_exact(taps[t], taps[t] / 3 + 1, frames[f]);
         }
 }
-END_TEST
 
 /* ---- what is said is true ---- */
 
@@ -124,7 +123,6 @@ START_TEST(proofs_are_true)
         check_true(&convolver_cpu, taps[t], 1, 100, 1);
     }
 }
-END_TEST
 
 /* ---- which frames ---- */
 
@@ -161,7 +159,6 @@ START_TEST(plans_cover_enough)
                 .taps = taps[t], .rate = 48000, .frames = 48000 * seconds[s] + 17});
     check_plan(&(struct prover_settings){.taps = 100, .rate = 8000, .frames = 1});
 }
-END_TEST
 
 /* An error of the whole sound bounds that of its stretches. */
 static void check_samples(size_t taps, size_t block, int64_t frames, size_t least)
@@ -194,7 +191,6 @@ START_TEST(long_sounds_are_sampled)
         check_samples(3000, blocks[b], 0, 12000); /* a length that is not known */
     }
 }
-END_TEST
 
 /* ---- faults in a kernel ---- */
 
@@ -263,7 +259,6 @@ START_TEST(faults_are_found)
     struct proof none = proof_with(FAULT_NONE, 1, 200000, false);
     ck_assert(none.to_bound < bound && none.to_bound > 0);
 }
-END_TEST
 
 /* ---- changes of the mask, failing backends, resets ---- */
 
@@ -313,7 +308,6 @@ START_TEST(changes_of_mask_are_proven_up_to_their_blocks)
     ck_assert(proof.to_bound > 1e-3);
     ck_assert_uint_ge(proof.worst_at, 4500);
 }
-END_TEST
 
 static int steps_left;
 
@@ -350,7 +344,6 @@ START_TEST(a_standby_that_takes_over_is_proven)
     block_free(&x);
     block_free(&out);
 }
-END_TEST
 
 /* What was before a reset counts no more, whatever it was. */
 START_TEST(a_reset_forgets)
@@ -375,7 +368,6 @@ START_TEST(a_reset_forgets)
     block_free(&out);
     block_free(&again);
 }
-END_TEST
 
 static void idle_step(struct convolution *convolution, const float *const *in,
                       const struct convolver_slot slots[CONVOLVER_SLOTS])
@@ -402,7 +394,6 @@ START_TEST(live_stretches_are_left_out_where_time_lacks)
     block_free(&x);
     block_free(&out);
 }
-END_TEST
 
 START_TEST(silence_has_no_error)
 {
@@ -419,9 +410,3 @@ START_TEST(silence_has_no_error)
     block_free(&x);
     block_free(&out);
 }
-END_TEST
-
-SUITE_MAIN("prover", exact_is_exact, proofs_are_true, plans_cover_enough, long_sounds_are_sampled,
-           faults_are_found, changes_of_mask_are_proven_up_to_their_blocks,
-           a_standby_that_takes_over_is_proven, a_reset_forgets,
-           live_stretches_are_left_out_where_time_lacks, silence_has_no_error)

@@ -172,7 +172,6 @@ START_TEST(every_way_and_block_agrees_with_the_truth)
     for (size_t w = 0; w < WAYS; w++)
         check_way(&ways[w]);
 }
-END_TEST
 
 START_TEST(medians_agree_with_the_truth)
 {
@@ -206,7 +205,6 @@ START_TEST(medians_agree_with_the_truth)
         check_settings(&settings, "medians", i);
     }
 }
-END_TEST
 
 /* A step's batch of rows is bounded: a block with more rows, distributed to threads. */
 START_TEST(long_blocks_and_threads_make_no_difference)
@@ -238,7 +236,6 @@ START_TEST(long_blocks_and_threads_make_no_difference)
     block_free(&x);
     mask2d_destroy(mask);
 }
-END_TEST
 
 /* ---- reconstruction ---- */
 
@@ -290,7 +287,6 @@ START_TEST(identity_gives_the_sound_back)
     block_free(&sounds[1]);
     mask2d_destroy(mask);
 }
-END_TEST
 
 START_TEST(silence_stays_silence)
 {
@@ -314,7 +310,6 @@ START_TEST(silence_stays_silence)
     block_free(&x);
     mask2d_destroy(mask);
 }
-END_TEST
 
 /* No later than necessary: a hop less than the window where blocks are multiples of a hop. */
 START_TEST(latency_is_as_reported)
@@ -337,7 +332,6 @@ START_TEST(latency_is_as_reported)
         mask2d_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(windows_that_do_not_give_the_sound_back_are_refused)
 {
@@ -364,7 +358,6 @@ START_TEST(windows_that_do_not_give_the_sound_back_are_refused)
         ck_assert_msg(strstr(message, cases[i].expected) != NULL, "%zu: %s", i, message);
     }
 }
-END_TEST
 
 /* 1018 is twice a prime. */
 START_TEST(any_even_size_is_taken_live)
@@ -381,7 +374,6 @@ START_TEST(any_even_size_is_taken_live)
     filter_destroy(filter);
     mask2d_destroy(mask);
 }
-END_TEST
 
 /* ---- the step ---- */
 
@@ -415,7 +407,6 @@ START_TEST(steps_allocate_nothing)
     block_free(&y);
     mask2d_destroy(mask);
 }
-END_TEST
 
 /* ---- separating strings from drums ---- */
 
@@ -494,10 +485,3 @@ START_TEST(drums_and_strings_are_separated)
     }
     block_free(&mix);
 }
-END_TEST
-
-SUITE_MAIN("spectral", every_way_and_block_agrees_with_the_truth, medians_agree_with_the_truth,
-           long_blocks_and_threads_make_no_difference, identity_gives_the_sound_back,
-           silence_stays_silence, latency_is_as_reported,
-           windows_that_do_not_give_the_sound_back_are_refused, any_even_size_is_taken_live,
-           steps_allocate_nothing, drums_and_strings_are_separated)

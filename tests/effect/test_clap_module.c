@@ -98,7 +98,6 @@ START_TEST(the_factory_has_three_plugins)
     ck_assert_ptr_null(factory->create_plugin(factory, &host, "halo.convolver"));
     ck_assert_ptr_null(factory->create_plugin(factory, &host, ""));
 }
-END_TEST
 
 START_TEST(ports_are_one_each_way)
 {
@@ -121,7 +120,6 @@ START_TEST(ports_are_one_each_way)
         effect_host_close(host);
     }
 }
-END_TEST
 
 /* A plugin that was never activated, one without init's success, and rates that cannot be. */
 START_TEST(plugins_end_in_any_state)
@@ -139,7 +137,6 @@ START_TEST(plugins_end_in_any_state)
         ck_assert(!plugin->activate(plugin, rates[r], 1, 64));
     effect_host_close(host);
 }
-END_TEST
 
 START_TEST(buffers_that_do_not_fit_are_an_error)
 {
@@ -166,7 +163,6 @@ START_TEST(buffers_that_do_not_fit_are_an_error)
     ck_assert_int_eq(clap_host_process(host, &process), CLAP_PROCESS_ERROR);
     effect_host_close(host);
 }
-END_TEST
 
 /* ---- parameters ---- */
 
@@ -192,7 +188,6 @@ START_TEST(parameters_are_those_of_lv2)
     ck_assert(!params->get_value(plugin, PARAMS, &value));
     effect_host_close(host);
 }
-END_TEST
 
 /* A value as text, and that text as a value, are the same text again. */
 static void check_text(const struct effect_host *host, uint32_t param, double value)
@@ -232,7 +227,6 @@ START_TEST(values_are_text_and_back)
     ck_assert(!params->text_to_value(plugin, PARAMS, "0", &value));
     effect_host_close(host);
 }
-END_TEST
 
 static void push_value(struct effect_host *host, struct clap_event_header header, uint32_t param,
                        double value)
@@ -267,7 +261,6 @@ START_TEST(foreign_events_are_ignored)
     ck_assert(value_of(host, 1) == -3);
     effect_host_close(host);
 }
-END_TEST
 
 /* One run with events in it is the same as several that end where they are. */
 START_TEST(events_take_effect_at_their_frames)
@@ -302,7 +295,6 @@ START_TEST(events_take_effect_at_their_frames)
     block_free(&whole);
     block_free(&parts);
 }
-END_TEST
 
 /* Until frame 1000 nothing changes, and from there the gain falls. */
 START_TEST(a_gain_begins_at_its_frame)
@@ -323,7 +315,6 @@ START_TEST(a_gain_begins_at_its_frame)
     block_free(&in);
     block_free(&out);
 }
-END_TEST
 
 /* ---- states ---- */
 
@@ -353,7 +344,6 @@ START_TEST(states_hold_every_parameter)
     ck_assert_mem_eq(state.data, again.data, state.size);
     effect_host_close(host);
 }
-END_TEST
 
 /* Loading fails, and everything stays as it was. */
 static void check_damaged(struct effect_host *host, const struct clap_host_bytes *bytes)
@@ -418,7 +408,6 @@ START_TEST(damaged_states_change_nothing)
     }
     effect_host_close(host);
 }
-END_TEST
 
 static int64_t never(const struct clap_istream *stream, void *data, uint64_t size)
 {
@@ -456,7 +445,6 @@ START_TEST(streams_that_fail_are_an_error)
     ck_assert(!state->save(plugin, &(struct clap_ostream){NULL, stuck}));
     effect_host_close(host);
 }
-END_TEST
 
 /* The host of a session may load a state at any time, also between two blocks that sound. */
 START_TEST(a_state_loaded_while_sound_runs_fades_in)
@@ -489,7 +477,6 @@ START_TEST(a_state_loaded_while_sound_runs_fades_in)
     block_free(&in);
     block_free(&out);
 }
-END_TEST
 
 /* A mask that was asked for before, and is ready after it, does not replace that of the state. */
 START_TEST(a_state_outlives_an_older_request)
@@ -521,7 +508,6 @@ START_TEST(a_state_outlives_an_older_request)
     block_free(&in);
     block_free(&out);
 }
-END_TEST
 
 /* With a decimal comma, as a desktop's locale may have it. */
 START_TEST(the_locale_of_a_host_changes_nothing)
@@ -548,7 +534,6 @@ START_TEST(the_locale_of_a_host_changes_nothing)
     setlocale(LC_NUMERIC, "C");
     unsetenv("LOCPATH");
 }
-END_TEST
 
 /* ---- presets ---- */
 
@@ -577,7 +562,6 @@ START_TEST(a_mask_is_a_preset)
     ck_assert(!clap_host_preset(host, CLAP_PRESET_DISCOVERY_LOCATION_FILE, endless));
     effect_host_close(host);
 }
-END_TEST
 
 struct found {
     char location[4096];
@@ -711,7 +695,6 @@ START_TEST(installed_masks_are_found)
     ck_assert_str_eq(found.location, "");
     provider->destroy(provider);
 }
-END_TEST
 
 /* ---- tails, rates and resets ---- */
 
@@ -754,7 +737,6 @@ START_TEST(tails_are_exact)
     block_free(&in);
     block_free(&out);
 }
-END_TEST
 
 /* While a mask is exchanged, a host must not put the plugin to sleep. */
 START_TEST(a_change_keeps_the_plugin_awake)
@@ -781,7 +763,6 @@ START_TEST(a_change_keeps_the_plugin_awake)
     ck_assert_uint_eq(tail_of(host), 4000 - 5 * RATE / 1000 - 1);
     effect_host_close(host);
 }
-END_TEST
 
 /* Parameters that were set before, and another rate, are there at the first frame. */
 START_TEST(activation_prepares_the_mask_again)
@@ -809,7 +790,6 @@ START_TEST(activation_prepares_the_mask_again)
     block_free(&in);
     block_free(&out);
 }
-END_TEST
 
 START_TEST(a_reset_forgets_all_sound)
 {
@@ -831,15 +811,3 @@ START_TEST(a_reset_forgets_all_sound)
     block_free(&wanted);
     block_free(&out);
 }
-END_TEST
-
-SUITE_MAIN("clap_module", the_factory_has_three_plugins, ports_are_one_each_way,
-           plugins_end_in_any_state, buffers_that_do_not_fit_are_an_error,
-           parameters_are_those_of_lv2, values_are_text_and_back, foreign_events_are_ignored,
-           events_take_effect_at_their_frames, a_gain_begins_at_its_frame,
-           states_hold_every_parameter, damaged_states_change_nothing,
-           streams_that_fail_are_an_error, a_state_loaded_while_sound_runs_fades_in,
-           a_state_outlives_an_older_request, the_locale_of_a_host_changes_nothing,
-           a_mask_is_a_preset, installed_masks_are_found, tails_are_exact,
-           a_change_keeps_the_plugin_awake, activation_prepares_the_mask_again,
-           a_reset_forgets_all_sound)

@@ -111,7 +111,6 @@ START_TEST(sound_is_the_truth)
     }
     check_truth("true-stereo", RATE, 2, 4800);
 }
-END_TEST
 
 /* The GPU, or without one the CPU with a line in the log. No driver is loaded unless it is
  * requested. */
@@ -156,7 +155,6 @@ START_TEST(gpu_makes_the_same)
     check_gpu("300:late");
     check_gpu("300:memory");
 }
-END_TEST
 
 /* Blocks of 1 to 8192 frames, some of 0, with in and out in the same buffers. */
 static struct block run_in_pieces(struct effect_host *host, const struct block *in, uint64_t seed)
@@ -208,7 +206,6 @@ START_TEST(any_blocks_give_the_same_samples)
         block_free(&in);
     }
 }
-END_TEST
 
 /* The mask has another rate, and silence before its first tap for the pre-ringing: the same as
  * halo makes of it. */
@@ -232,7 +229,6 @@ START_TEST(masks_are_resampled)
     sound_free(&in);
     sound_free(&wanted);
 }
-END_TEST
 
 START_TEST(sound_goes_on_after_a_long_silence)
 {
@@ -252,7 +248,6 @@ START_TEST(sound_goes_on_after_a_long_silence)
     mask_destroy(mask);
     sound_free(&saved);
 }
-END_TEST
 
 /* ---- controls ---- */
 
@@ -288,7 +283,6 @@ START_TEST(controls_do_what_they_say)
     check_control("enabled", 0, 1, 0, 0);
     check_control("processor", 1, 0, 0.5f, 100); /* whatever this machine has */
 }
-END_TEST
 
 /* A step of a control, and a 100 Hz sine: no sample is far from the one before. */
 static void check_smooth(const char *symbol, float value)
@@ -324,7 +318,6 @@ START_TEST(controls_are_smooth)
     check_smooth("pre_delay", 5);
     check_smooth("trim", 1);
 }
-END_TEST
 
 START_TEST(disabled_is_bit_exact_dry)
 {
@@ -343,7 +336,6 @@ START_TEST(disabled_is_bit_exact_dry)
     block_free(&in);
     block_free(&out);
 }
-END_TEST
 
 START_TEST(without_a_mask_sound_passes)
 {
@@ -360,7 +352,6 @@ START_TEST(without_a_mask_sound_passes)
             block_free(&out);
         }
 }
-END_TEST
 
 /* ---- mask changes while sound runs ---- */
 
@@ -464,7 +455,6 @@ START_TEST(mask_changes_crossfade_with_history)
     check_change(64, 65, false);
     check_change(1000, 30000, true);
 }
-END_TEST
 
 START_TEST(the_last_of_many_requests_wins)
 {
@@ -499,7 +489,6 @@ START_TEST(the_last_of_many_requests_wins)
     effect_host_close(host);
     change_end(&change);
 }
-END_TEST
 
 /* ---- errors ---- */
 
@@ -538,7 +527,6 @@ START_TEST(bad_masks_are_logged_and_the_old_one_is_kept)
     check_refused("true-stereo", "three.wav", "3");
     check_refused("mono", "/", "directory");
 }
-END_TEST
 
 START_TEST(mono_uses_the_first_channel_and_logs_it)
 {
@@ -557,7 +545,6 @@ START_TEST(mono_uses_the_first_channel_and_logs_it)
     mask_destroy(mask);
     sound_free(&saved);
 }
-END_TEST
 
 /* ---- sessions ---- */
 
@@ -596,7 +583,6 @@ START_TEST(sessions_restore_the_mask)
     block_free(&wanted);
     block_free(&in);
 }
-END_TEST
 
 START_TEST(a_session_keeps_a_mask_that_is_missing)
 {
@@ -617,7 +603,6 @@ START_TEST(a_session_keeps_a_mask_that_is_missing)
     block_free(&in);
     block_free(&out);
 }
-END_TEST
 
 START_TEST(a_session_restored_later_has_the_history)
 {
@@ -643,7 +628,6 @@ START_TEST(a_session_restored_later_has_the_history)
     block_free(&in);
     effect_host_close(host);
 }
-END_TEST
 
 START_TEST(an_empty_session_removes_the_mask)
 {
@@ -661,7 +645,6 @@ START_TEST(an_empty_session_removes_the_mask)
     block_free(&in);
     block_free(&out);
 }
-END_TEST
 
 START_TEST(activation_clears_the_history)
 {
@@ -679,7 +662,6 @@ START_TEST(activation_clears_the_history)
     block_free(&wanted);
     block_free(&out);
 }
-END_TEST
 
 START_TEST(the_mask_is_reported_when_asked)
 {
@@ -696,7 +678,6 @@ START_TEST(the_mask_is_reported_when_asked)
     block_free(&in);
     block_free(&out);
 }
-END_TEST
 
 /* ---- behaviour in a host ---- */
 
@@ -725,7 +706,6 @@ START_TEST(run_allocates_nothing)
     block_free(&in);
     block_free(&out);
 }
-END_TEST
 
 struct worker {
     struct effect_host *host;
@@ -763,7 +743,6 @@ START_TEST(the_worker_runs_beside_run)
     effect_host_close(host); /* with work left in the queue */
     change_end(&change);
 }
-END_TEST
 
 struct thread {
     pthread_t id;
@@ -820,7 +799,6 @@ START_TEST(many_instances_live_side_by_side)
     check_instances(false);
     check_instances(true);
 }
-END_TEST
 
 START_TEST(the_module_exports_nothing_else)
 {
@@ -831,15 +809,3 @@ START_TEST(the_module_exports_nothing_else)
     ck_assert_ptr_null(dlsym(module, "fail"));
     ck_assert_ptr_null(dlsym(module, "effect_run"));
 }
-END_TEST
-
-SUITE_MAIN("effect", gpu_makes_the_same, sound_is_the_truth, any_blocks_give_the_same_samples,
-           masks_are_resampled, sound_goes_on_after_a_long_silence, controls_do_what_they_say,
-           controls_are_smooth, disabled_is_bit_exact_dry, without_a_mask_sound_passes,
-           mask_changes_crossfade_with_history, the_last_of_many_requests_wins,
-           bad_masks_are_logged_and_the_old_one_is_kept, mono_uses_the_first_channel_and_logs_it,
-           sessions_restore_the_mask, a_session_keeps_a_mask_that_is_missing,
-           a_session_restored_later_has_the_history, an_empty_session_removes_the_mask,
-           activation_clears_the_history, the_mask_is_reported_when_asked, run_allocates_nothing,
-           the_worker_runs_beside_run, many_instances_live_side_by_side,
-           the_module_exports_nothing_else)

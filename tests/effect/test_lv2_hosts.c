@@ -39,7 +39,6 @@ START_TEST(the_descriptions_are_valid)
     ck_assert_msg(result.code == 0 && strstr(result.out, "Found 0 errors"), "%s%s", result.out,
                   result.err);
 }
-END_TEST
 
 static void expect_close(const char *name, const struct block *wanted)
 {
@@ -73,7 +72,6 @@ START_TEST(lv2apply_equals_halo)
     check_lv2apply("stereo", 2, 2);
     check_lv2apply("true-stereo", 2, 4);
 }
-END_TEST
 
 /* ---- jalv ---- */
 
@@ -171,7 +169,6 @@ START_TEST(presets_are_the_installed_masks)
     check_preset_in_jalv("hall");
     check_preset_in_jalv("telephone");
 }
-END_TEST
 
 START_TEST(jalv_equals_halo)
 {
@@ -179,7 +176,6 @@ START_TEST(jalv_equals_halo)
     check_jalv("stereo", (const char *[]){"in_left", "in_right"},
                (const char *[]){"out_left", "out_right"}, 2);
 }
-END_TEST
 
 /* ---- halo ---- */
 
@@ -207,7 +203,6 @@ START_TEST(halo_hosts_its_own_plugin)
     check_halo("stereo", 2, 2);
     check_halo("true-stereo", 2, 4);
 }
-END_TEST
 
 /* Each installed mask is a preset of the plugins that take it, and of no other. */
 START_TEST(presets_equal_masks_in_halo)
@@ -233,7 +228,6 @@ START_TEST(presets_equal_masks_in_halo)
                               "--lv2 urn:halo:convolver:stereo,preset=hall 2>&1 | "
                               "tail -n 1 >&2; [ -e b.wav ]");
 }
-END_TEST
 
 static bool is_there(const char *program, const char *package)
 {
@@ -245,14 +239,8 @@ static bool is_there(const char *program, const char *package)
 
 int main(void)
 {
-    const TTest *const tests[] = {the_descriptions_are_valid,
-                                  lv2apply_equals_halo,
-                                  jalv_equals_halo,
-                                  halo_hosts_its_own_plugin,
-                                  presets_are_the_installed_masks,
-                                  presets_equal_masks_in_halo};
     if (!is_there("lv2_validate", "lv2-dev") || !is_there("sord_validate", "sordi") ||
         !is_there("lv2apply", "lilv-utils") || !is_there("jalv", "jalv") || !jack_rig_is_there())
         return 77;
-    return suite_run("lv2_hosts", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

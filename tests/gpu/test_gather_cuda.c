@@ -167,20 +167,17 @@ START_TEST(each_length_is_right)
             }
     gather_destroy(gather);
 }
-END_TEST
 
 START_TEST(sounds_at_once_are_right)
 {
     for (uint64_t seed = 1; seed <= 5; seed++)
         run_mixture(seed, 0, true);
 }
-END_TEST
 
 START_TEST(masks_come_and_go)
 {
     run_mixture(11, (size_t)1 << 20, true);
 }
-END_TEST
 
 /* An offset, which noise hides: as loud as is left to single precision. */
 START_TEST(steady_sounds_are_right)
@@ -201,7 +198,6 @@ START_TEST(steady_sounds_are_right)
     mask_destroy(mask);
     gather_destroy(gather);
 }
-END_TEST
 
 /* With one device jobs say so, with several the others do them. */
 START_TEST(a_device_that_fails_costs_nothing)
@@ -217,7 +213,6 @@ START_TEST(a_device_that_fails_costs_nothing)
     unsetenv("HALO_GPU_FAULT");
     unsetenv("HALO_GPU_FAULT_DEVICE");
 }
-END_TEST
 
 /* As a command: the GPU's outputs are those of the CPU, to the last bit of 16 or nearly. */
 START_TEST(a_batch_of_files)
@@ -257,7 +252,6 @@ START_TEST(a_batch_of_files)
     command_done("HALO_GPU_FAULT=1:lost $HALO batch jobs -O F --backend cuda -q && "
                  "for i in D/*.wav; do test -s F/${i##*/} || exit 1; done");
 }
-END_TEST
 
 int main(void)
 {
@@ -265,9 +259,5 @@ int main(void)
         puts("no GPU here: batches on it are not tested");
         return 77;
     }
-    const TTest *const tests[] = {
-        each_length_is_right,    sounds_at_once_are_right,          masks_come_and_go,
-        steady_sounds_are_right, a_device_that_fails_costs_nothing, a_batch_of_files,
-    };
-    return suite_run("gather_cuda", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

@@ -66,7 +66,6 @@ START_TEST(every_way_equals_the_truth)
         }
     }
 }
-END_TEST
 
 /* The last fault is a real one, after which the process has no GPU. */
 START_TEST(failing_gpu_is_replaced_by_the_cpu)
@@ -91,7 +90,6 @@ START_TEST(failing_gpu_is_replaced_by_the_cpu)
             sound_expect_filtered("out.wav", "in.wav", "m.wav");
         }
 }
-END_TEST
 
 /* Long masks on many channels, a matrix, blocks shorter and longer than the mask; and their GPU
  * failing. */
@@ -121,7 +119,6 @@ START_TEST(long_masks_equal_the_truth)
     expect_proven(root);
     json_decref(root);
 }
-END_TEST
 
 /* Two masks in a row: their kernels share constant memory, and both may be resident. */
 START_TEST(masks_in_a_row)
@@ -140,7 +137,6 @@ START_TEST(masks_in_a_row)
         sound_expect_filtered("out.wav", "between.wav", "n.wav");
     }
 }
-END_TEST
 
 /* Threads of one process share the start of CUDA, and a bank of constant memory a kernel. */
 START_TEST(many_at_once_are_those_of_one)
@@ -168,7 +164,6 @@ START_TEST(many_at_once_are_those_of_one)
         }
     }
 }
-END_TEST
 
 START_TEST(impossible_requests_are_refused)
 {
@@ -180,7 +175,6 @@ START_TEST(impossible_requests_are_refused)
                     "\"$HALO\" render in.wav out.wav --mask m.wav --kernel fft --precision double");
     command_refused(1, "GPU 63", "\"$HALO\" render in.wav out.wav --mask m.wav --devices 63");
 }
-END_TEST
 
 int main(void)
 {
@@ -189,8 +183,5 @@ int main(void)
         puts("no GPU here: rendering on it is not tested");
         return 77;
     }
-    const TTest *const tests[] = {every_way_equals_the_truth,    failing_gpu_is_replaced_by_the_cpu,
-                                  long_masks_equal_the_truth,    masks_in_a_row,
-                                  many_at_once_are_those_of_one, impossible_requests_are_refused};
-    return suite_run("render_cuda", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

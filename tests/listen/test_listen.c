@@ -182,7 +182,6 @@ START_TEST(keys_switch_and_nothing_else_changes)
     ear_close(ear);
     put_away();
 }
-END_TEST
 
 /* Nothing shown before the test's end reveals the key. */
 /* One mask is 20 dB softer and 92 ms later than the other and the dry sound. */
@@ -223,7 +222,6 @@ START_TEST(the_dry_sound_is_matched_like_a_mask)
     ear_close(ear);
     put_away();
 }
-END_TEST
 
 static void expect_nothing_reported(const char *out)
 {
@@ -336,7 +334,6 @@ START_TEST(a_discriminating_listener_passes_abx)
     ear_close(ear);
     put_away();
 }
-END_TEST
 
 START_TEST(a_guesser_scores_by_the_key)
 {
@@ -361,7 +358,6 @@ START_TEST(a_guesser_scores_by_the_key)
     json_decref(reported);
     put_away();
 }
-END_TEST
 
 START_TEST(stopping_early_is_confirmed_and_reported)
 {
@@ -407,7 +403,6 @@ START_TEST(stopping_early_is_confirmed_and_reported)
     command_done("\"$HALO\" listen --verify log2.json");
     put_away();
 }
-END_TEST
 
 /* What was answered before a kill counts, and the order stays. */
 START_TEST(a_killed_test_goes_on)
@@ -459,7 +454,6 @@ START_TEST(a_killed_test_goes_on)
                     choices);
     put_away();
 }
-END_TEST
 
 static void wait_in_trial(int trial, const char *question)
 {
@@ -498,7 +492,6 @@ START_TEST(a_killed_preference_test_goes_on)
     command_done("\"$HALO\" listen --verify log.json");
     put_away();
 }
-END_TEST
 
 /* Neither the key nor a result, where the log is not what was answered: removed, or written to. */
 START_TEST(a_lost_log_gives_no_result)
@@ -521,7 +514,6 @@ START_TEST(a_lost_log_gives_no_result)
         put_away();
     }
 }
-END_TEST
 
 /* Digests that sha256sum gives, of all files that are heard, and what else tells the tests of two
  * days apart. */
@@ -569,7 +561,6 @@ START_TEST(the_log_says_what_was_compared)
     json_decref(root);
     put_away();
 }
-END_TEST
 
 /* The sound keeps its pitch, with the mask that was chosen. */
 /* Keys set the ends of the loop, also in a test, whose log has them. */
@@ -607,7 +598,6 @@ START_TEST(keys_set_the_loop)
     command_expect(finish_well(process).out, "a live input has no loop");
     put_away();
 }
-END_TEST
 
 /* A test of two sounds: its log has the digest of both, and goes on with the same ones alone. */
 START_TEST(two_sounds_are_tested)
@@ -632,7 +622,6 @@ START_TEST(two_sounds_are_tested)
                     "null --quiet");
     put_away();
 }
-END_TEST
 
 START_TEST(the_rate_of_the_device_is_followed)
 {
@@ -664,7 +653,6 @@ START_TEST(the_rate_of_the_device_is_followed)
     ck_assert_double_eq_tol(peak, 0.2 * 0.5 * 0.501, 0.002);
     ear_close(ear);
 }
-END_TEST
 
 /* A test cannot go on at another rate, nor can a pipe be read again. */
 START_TEST(what_cannot_follow_a_rate_ends)
@@ -683,7 +671,6 @@ START_TEST(what_cannot_follow_a_rate_ends)
                    "read again");
     put_away();
 }
-END_TEST
 
 /* A mask that the new rate does not admit, with a sound and a live input. What was is reported. */
 START_TEST(a_rate_that_no_mask_allows_ends)
@@ -706,7 +693,6 @@ START_TEST(a_rate_that_no_mask_allows_ends)
     }
     put_away();
 }
-END_TEST
 
 START_TEST(a_test_without_answers_is_an_error)
 {
@@ -718,7 +704,6 @@ START_TEST(a_test_without_answers_is_an_error)
                    "halo: nothing was judged: the input of keys ended before the first");
     put_away();
 }
-END_TEST
 
 /* Selects A until its sound is one of the passes. Returns the place, as find_place. */
 static size_t find_place_of_a(struct ear *ear, const struct sound *passes)
@@ -773,7 +758,6 @@ START_TEST(a_ranking_rates_the_playing_mask)
     ear_close(ear);
     put_away();
 }
-END_TEST
 
 /* The preferred mask is the one that plays, under either letter; then a trial without preference. */
 START_TEST(a_preference_is_of_the_playing_mask)
@@ -816,7 +800,6 @@ START_TEST(a_preference_is_of_the_playing_mask)
     ear_close(ear);
     put_away();
 }
-END_TEST
 
 static double level(const struct ear *ear, size_t end)
 {
@@ -873,7 +856,6 @@ START_TEST(a_loop_is_equally_loud)
     ear_close(ear);
     put_away();
 }
-END_TEST
 
 /* A live input is measured while it arrives. */
 START_TEST(a_live_input_is_matched_too)
@@ -915,7 +897,6 @@ START_TEST(a_live_input_is_matched_too)
     ck_assert_msg(strstr(result.out, " of 1 right") != NULL, "%s", result.out);
     put_away();
 }
-END_TEST
 
 START_TEST(a_lost_device_ends_the_test_and_keeps_the_log)
 {
@@ -930,30 +911,4 @@ START_TEST(a_lost_device_ends_the_test_and_keeps_the_log)
     ck_assert_msg(strstr(result.err, "is lost") != NULL, "%s", result.err);
     command_done("\"$HALO\" listen --verify log.json");
     put_away();
-}
-END_TEST
-
-int main(void)
-{
-    const TTest *const tests[] = {keys_switch_and_nothing_else_changes,
-                                  the_dry_sound_is_matched_like_a_mask,
-                                  a_discriminating_listener_passes_abx,
-                                  a_guesser_scores_by_the_key,
-                                  stopping_early_is_confirmed_and_reported,
-                                  a_killed_test_goes_on,
-                                  a_killed_preference_test_goes_on,
-                                  a_lost_log_gives_no_result,
-                                  the_log_says_what_was_compared,
-                                  keys_set_the_loop,
-                                  two_sounds_are_tested,
-                                  a_ranking_rates_the_playing_mask,
-                                  a_preference_is_of_the_playing_mask,
-                                  a_loop_is_equally_loud,
-                                  a_live_input_is_matched_too,
-                                  a_lost_device_ends_the_test_and_keeps_the_log,
-                                  the_rate_of_the_device_is_followed,
-                                  what_cannot_follow_a_rate_ends,
-                                  a_rate_that_no_mask_allows_ends,
-                                  a_test_without_answers_is_an_error};
-    return suite_run("listen", tests, sizeof tests / sizeof *tests);
 }

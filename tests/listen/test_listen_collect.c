@@ -118,7 +118,6 @@ START_TEST(abx_has_each_listener_and_the_group)
                    "1 of 3 listeners heard the difference");
     command_clean();
 }
-END_TEST
 
 START_TEST(ranking_compares_over_listeners)
 {
@@ -139,7 +138,6 @@ START_TEST(ranking_compares_over_listeners)
     command_expect(command_done("\"$HALO\" listen --collect a.json").out, "one listener");
     command_clean();
 }
-END_TEST
 
 START_TEST(preferences_of_the_terminal)
 {
@@ -153,7 +151,6 @@ START_TEST(preferences_of_the_terminal)
     command_done("test $(grep -c ',\"plate\",2.500$' t.csv) = 4");
     command_clean();
 }
-END_TEST
 
 START_TEST(statistics_are_those_of_scipy)
 {
@@ -167,7 +164,6 @@ START_TEST(statistics_are_those_of_scipy)
         ck_assert_double_eq_tol(found[i], right[i], close_to);
     ck_assert(isnan(ratings_paired((const double[]){1, 1}, 2).p_value));
 }
-END_TEST
 
 START_TEST(logs_that_do_not_fit_are_refused)
 {
@@ -195,7 +191,6 @@ START_TEST(logs_that_do_not_fit_are_refused)
         command_refused(2, usage[i][0], "\"$HALO\" listen %s", usage[i][1]);
     command_clean();
 }
-END_TEST
 
 /* ---- answers of a page ---- */
 
@@ -401,7 +396,6 @@ START_TEST(mushra_has_means_intervals_and_flags)
                    "listener 3, of 3 trials\n  hidden reference below 90 in 3");
     command_clean();
 }
-END_TEST
 
 START_TEST(five_sounds_are_drawn_as_well)
 {
@@ -411,7 +405,6 @@ START_TEST(five_sounds_are_drawn_as_well)
     json_decref(report);
     command_clean();
 }
-END_TEST
 
 /* Of 20 trials, 3 are 15 %, and 4 are more. */
 START_TEST(flags_begin_above_15_percent)
@@ -428,7 +421,6 @@ START_TEST(flags_begin_above_15_percent)
            {"choices/1/interval/0", NAN}, {"choices/1/bootstrap/0", NAN});
     command_clean();
 }
-END_TEST
 
 START_TEST(bs1116_reports_difference_grades)
 {
@@ -451,7 +443,6 @@ START_TEST(bs1116_reports_difference_grades)
            {"without_flagged/choices/0/mean", (-5.2 / 3 - 1) / 2});
     command_clean();
 }
-END_TEST
 
 /* With two choices, the strengths differ by the log odds, with a tie more (preference.h). */
 START_TEST(preferences_count_over_listeners)
@@ -474,7 +465,6 @@ START_TEST(preferences_count_over_listeners)
                     "\"$HALO\" listen --collect test.key 0-0 --plot p.svg");
     command_clean();
 }
-END_TEST
 
 START_TEST(abx_of_a_page)
 {
@@ -485,7 +475,6 @@ START_TEST(abx_of_a_page)
            {"listeners/2/hits", 4}, {"group/p_value", 0.011327922344207764});
     command_clean();
 }
-END_TEST
 
 START_TEST(one_listener_or_a_part_is_reported)
 {
@@ -497,7 +486,6 @@ START_TEST(one_listener_or_a_part_is_reported)
            {"choices/1/bootstrap/0", NAN});
     command_clean();
 }
-END_TEST
 
 START_TEST(answers_that_do_not_fit_are_refused)
 {
@@ -539,7 +527,6 @@ START_TEST(answers_that_do_not_fit_are_refused)
     ck_assert_str_eq(result.out, "");
     command_clean();
 }
-END_TEST
 
 /* A changed key gives no other report. Changed answers give one line, or a report. */
 START_TEST(damage_is_refused_or_harmless)
@@ -566,12 +553,3 @@ START_TEST(damage_is_refused_or_harmless)
     ck_assert_uint_gt(refusals, 90);
     command_clean();
 }
-END_TEST
-
-SUITE_MAIN("listen_collect", abx_has_each_listener_and_the_group, ranking_compares_over_listeners,
-           statistics_are_those_of_scipy, logs_that_do_not_fit_are_refused,
-           mushra_has_means_intervals_and_flags, five_sounds_are_drawn_as_well,
-           flags_begin_above_15_percent, bs1116_reports_difference_grades,
-           preferences_count_over_listeners, preferences_of_the_terminal, abx_of_a_page,
-           one_listener_or_a_part_is_reported, answers_that_do_not_fit_are_refused,
-           damage_is_refused_or_harmless)

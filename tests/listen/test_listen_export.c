@@ -151,7 +151,6 @@ START_TEST(slots_play_their_choices)
     page_free(&page);
     command_clean();
 }
-END_TEST
 
 static double power_at(const double *samples, size_t count, double frequency)
 {
@@ -200,7 +199,6 @@ START_TEST(anchors_are_those_of_the_standard)
     page_free(&page);
     command_clean();
 }
-END_TEST
 
 /* Gains and delays are taken out; mono and stereo, other rates and lengths go together. */
 START_TEST(choices_are_matched)
@@ -245,7 +243,6 @@ START_TEST(choices_are_matched)
     page_free(&page);
     command_clean();
 }
-END_TEST
 
 /* A version that would clip turns all down, also without matching; nothing is cut off. */
 START_TEST(loud_versions_do_not_clip)
@@ -269,7 +266,6 @@ START_TEST(loud_versions_do_not_clip)
     page_free(&page);
     command_clean();
 }
-END_TEST
 
 /* Silence, an offset, a low tone and a single frame make pages, too. */
 START_TEST(odd_sounds_make_pages)
@@ -299,7 +295,6 @@ START_TEST(odd_sounds_make_pages)
     }
     command_clean();
 }
-END_TEST
 
 /* The report finds the 7 kHz anchor in the key that --export wrote. */
 START_TEST(a_deaf_listener_is_flagged)
@@ -328,7 +323,6 @@ START_TEST(a_deaf_listener_is_flagged)
     page_free(&page);
     command_clean();
 }
-END_TEST
 
 static void add_text(json_t *seen, const char *text)
 {
@@ -381,7 +375,6 @@ START_TEST(the_page_tells_nothing)
     page_free(&page);
     command_clean();
 }
-END_TEST
 
 /* In each trial of bs1116 one of the two is the reference, and is a copy of its own. */
 START_TEST(a_hidden_reference_is_not_known_by_its_copies)
@@ -413,7 +406,6 @@ START_TEST(a_hidden_reference_is_not_known_by_its_copies)
     page_free(&page);
     command_clean();
 }
-END_TEST
 
 static void refused(const char *expected, const char *text)
 {
@@ -491,9 +483,3 @@ START_TEST(wrong_tests_are_refused)
     ck_assert_str_eq(command_files(), "bad.yml before copy in.wav page page.key test.yml");
     command_clean();
 }
-END_TEST
-
-SUITE_MAIN("listen_export", slots_play_their_choices, anchors_are_those_of_the_standard,
-           choices_are_matched, loud_versions_do_not_clip, odd_sounds_make_pages,
-           a_deaf_listener_is_flagged, the_page_tells_nothing,
-           a_hidden_reference_is_not_known_by_its_copies, wrong_tests_are_refused)

@@ -77,7 +77,6 @@ START_TEST(a_switch_is_the_two_renders_weighted)
     sound_free(&a);
     sound_free(&b);
 }
-END_TEST
 
 /* A mask that is a softer, later copy of the other becomes identical: the switch leaves no
  * trace. */
@@ -104,7 +103,6 @@ START_TEST(a_softer_later_copy_is_indistinguishable)
     sound_free(&out);
     sound_free(&in);
 }
-END_TEST
 
 /* ---- several sounds ---- */
 
@@ -145,7 +143,6 @@ START_TEST(a_softer_later_sound_is_indistinguishable)
     }
     sound_free(&in);
 }
-END_TEST
 
 /* A difference of two sounds that each begin their loop with silence is what was removed. */
 START_TEST(sounds_of_any_rate_width_and_length_are_compared)
@@ -179,7 +176,6 @@ START_TEST(sounds_of_any_rate_width_and_length_are_compared)
     sound_free(&low);
     sound_free(&in);
 }
-END_TEST
 
 /* Delays are found in bass, beside an offset, in a single click, and through encoders. */
 START_TEST(any_sound_and_its_copy_are_aligned)
@@ -214,7 +210,6 @@ START_TEST(any_sound_and_its_copy_are_aligned)
                             1);
     }
 }
-END_TEST
 
 START_TEST(unlike_sounds_are_not_aligned)
 {
@@ -231,7 +226,6 @@ START_TEST(unlike_sounds_are_not_aligned)
     sound_free(&other);
     sound_free(&in);
 }
-END_TEST
 
 /* Each is what it is alone, whatever the others have. */
 START_TEST(each_choice_has_its_own_mix)
@@ -282,7 +276,6 @@ START_TEST(each_choice_has_its_own_mix)
                     "two.txt,at=1s:@mix=0.5 --to-file x.wav");
     command_refused(2, "this mask is none", "\"$HALO\" mask show one.txt,@mix=0.5");
 }
-END_TEST
 
 /* A centred mask has latency; the file has none. */
 START_TEST(the_file_begins_with_the_sound)
@@ -300,7 +293,6 @@ START_TEST(the_file_begins_with_the_sound)
     sound_free(&out);
     sound_free(&in);
 }
-END_TEST
 
 /* A plugin adds latency to all choices; the file has none, and switches are at their times. */
 START_TEST(plugins_keep_choices_aligned)
@@ -327,7 +319,6 @@ START_TEST(plugins_keep_choices_aligned)
     sound_free(&out);
     sound_free(&in);
 }
-END_TEST
 
 /* The mask of each part of a file whose masks are gains of 0.5 and 0.25. */
 static void expect_parts(const char *arguments, size_t frames, const char *parts, double each)
@@ -370,7 +361,6 @@ START_TEST(scripts_outlast_the_sound)
                     "\"$HALO\" listen in.wav --mask half.txt --or --mask quarter.txt --to-file "
                     "o.wav --script '0:A 5s:B' --seconds 5");
 }
-END_TEST
 
 /* As it is, or as loud and as late as the masks; in stereo, where a mask makes that. */
 START_TEST(the_dry_sound_is_a_choice)
@@ -397,7 +387,6 @@ START_TEST(the_dry_sound_is_a_choice)
     }
     sound_free(&in);
 }
-END_TEST
 
 /* Files through A and through B; the loudness of each. */
 static void expect_equal_loudness(const char *sound, const char *masks, const char *options)
@@ -449,7 +438,6 @@ START_TEST(masks_of_other_widths_are_compared)
     sound_free(&in);
     expect_equal_loudness("in.wav", "--mask one.txt --or --mask two.txt", "");
 }
-END_TEST
 
 /* ---- loudness, by libebur128 ---- */
 
@@ -475,7 +463,6 @@ START_TEST(choices_are_equally_loud_to_libebur128)
         for (size_t m = 0; m < sizeof masks / sizeof *masks; m++)
             expect_equal_loudness(sounds[s], masks[m], options[(s + m) % 4]);
 }
-END_TEST
 
 /* What stands before and after the masks is heard, too, and may change the number of channels. */
 START_TEST(whole_chains_are_matched)
@@ -494,7 +481,6 @@ START_TEST(whole_chains_are_matched)
     for (size_t i = 0; i < sizeof chains / sizeof *chains; i++)
         expect_equal_loudness("\"$WAV/drums.wav\"", chains[i], "");
 }
-END_TEST
 
 /* ---- options ---- */
 
@@ -576,7 +562,6 @@ START_TEST(wrong_arguments_are_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         command_refused(cases[i].code, cases[i].expected, "\"$HALO\" listen %s", cases[i].line);
 }
-END_TEST
 
 START_TEST(help_lists_the_options)
 {
@@ -588,28 +573,9 @@ START_TEST(help_lists_the_options)
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         ck_assert_msg(strstr(help.out, expected[i]) != NULL, "--help lacks %s", expected[i]);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        a_switch_is_the_two_renders_weighted,
-        a_softer_later_copy_is_indistinguishable,
-        a_softer_later_sound_is_indistinguishable,
-        sounds_of_any_rate_width_and_length_are_compared,
-        any_sound_and_its_copy_are_aligned,
-        unlike_sounds_are_not_aligned,
-        each_choice_has_its_own_mix,
-        the_file_begins_with_the_sound,
-        scripts_outlast_the_sound,
-        the_dry_sound_is_a_choice,
-        masks_of_other_widths_are_compared,
-        plugins_keep_choices_aligned,
-        wrong_arguments_are_refused,
-        help_lists_the_options,
-        choices_are_equally_loud_to_libebur128,
-        whole_chains_are_matched,
-    };
     plugin_rig_prepare();
-    return plugin_rig_code(suite_run("listen_file", tests, sizeof tests / sizeof *tests));
+    return plugin_rig_code(suite_run());
 }

@@ -24,7 +24,6 @@ START_TEST(missing_device_is_reported)
 #endif
     ck_assert_str_eq(result.err, "");
 }
-END_TEST
 
 START_TEST(json_without_devices)
 {
@@ -39,7 +38,6 @@ START_TEST(json_without_devices)
     ck_assert_str_eq(command_json_string(json_array_get(devices, 0), "name"), "null");
     json_decref(root);
 }
-END_TEST
 
 START_TEST(alsa_without_default_is_refused)
 {
@@ -50,7 +48,6 @@ START_TEST(alsa_without_default_is_refused)
                     "ALSA_CONFIG_PATH=/nowhere/at/all \"$HALO\" devices");
 #endif
 }
-END_TEST
 
 START_TEST(wrong_arguments_are_refused)
 {
@@ -59,7 +56,6 @@ START_TEST(wrong_arguments_are_refused)
     struct command_result result = command_done("\"$HALO\" devices --help");
     ck_assert_msg(strstr(result.out, "--json") != NULL, "%s", result.out);
 }
-END_TEST
 
 START_TEST(opening_nothing_is_refused)
 {
@@ -72,7 +68,6 @@ START_TEST(opening_nothing_is_refused)
     ck_assert_ptr_null(device);
     device_close(NULL);
 }
-END_TEST
 
 /* As PipeWire and RTKit give it: with a flag, and higher than halo would ask for. */
 static void *call_with_priority(void *context)
@@ -97,7 +92,6 @@ START_TEST(a_higher_priority_is_kept)
     ck_assert_int_eq(pthread_create(&thread, NULL, call_with_priority, &stream), 0);
     pthread_join(thread, NULL);
 }
-END_TEST
 
 /* ---- the device null ---- */
 
@@ -155,7 +149,6 @@ START_TEST(maps_choose_channels)
     sound_free(&played);
     block_free(&signal);
 }
-END_TEST
 
 START_TEST(mono_input_leaves_two_outputs)
 {
@@ -177,7 +170,6 @@ START_TEST(mono_input_leaves_two_outputs)
     sound_free(&played);
     block_free(&signal);
 }
-END_TEST
 
 /* A file that is there stays: when nothing was played, when it cannot be written, and when its
  * folder goes away meanwhile. */
@@ -204,7 +196,6 @@ START_TEST(unfinished_output_changes_nothing)
         command_done("test \"$(cat o/o.wav)\" = old && test $(ls o | wc -l) = 1");
     }
 }
-END_TEST
 
 /* Not by its index, by a part of its name, or for want of another. */
 START_TEST(null_is_used_by_its_name_alone)
@@ -218,7 +209,6 @@ START_TEST(null_is_used_by_its_name_alone)
         command_refused(cases[i].code, "there is no", "\"$HALO\" live --plain --seconds 0.1 %s",
                         cases[i].device);
 }
-END_TEST
 
 START_TEST(injected_faults_are_reported)
 {
@@ -247,7 +237,6 @@ START_TEST(injected_faults_are_reported)
     ck_assert_int_eq(device_state(device), DEVICE_RUNNING);
     device_close(device);
 }
-END_TEST
 
 /* A signal ends a stream as q does, also after the end of its input. */
 START_TEST(a_signal_keeps_the_output)
@@ -267,7 +256,6 @@ START_TEST(a_signal_keeps_the_output)
     ck_assert_uint_gt(played.block.frames, 4801);
     sound_free(&played);
 }
-END_TEST
 
 START_TEST(wrong_specs_are_refused)
 {
@@ -291,10 +279,3 @@ START_TEST(wrong_specs_are_refused)
         command_refused(0, cases[i].spec, "\"$HALO\" live --plain --seconds 0.1 %s",
                         cases[i].device);
 }
-END_TEST
-
-SUITE_MAIN("device", missing_device_is_reported, json_without_devices, wrong_arguments_are_refused,
-           alsa_without_default_is_refused, opening_nothing_is_refused, a_higher_priority_is_kept,
-           maps_choose_channels, mono_input_leaves_two_outputs, unfinished_output_changes_nothing,
-           null_is_used_by_its_name_alone, injected_faults_are_reported, a_signal_keeps_the_output,
-           wrong_specs_are_refused)

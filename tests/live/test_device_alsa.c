@@ -85,7 +85,6 @@ START_TEST(sound_passes_at_the_period_asked_for)
             ck_assert_msg(++tries < 20, "the machine is too slow for %zu frames", blocks[i]);
     }
 }
-END_TEST
 
 START_TEST(one_direction_only)
 {
@@ -108,7 +107,6 @@ START_TEST(one_direction_only)
     ck_assert_str_eq(info.input, "");
     device_close(device);
 }
-END_TEST
 
 START_TEST(card_is_pulled_and_comes_back)
 {
@@ -131,7 +129,6 @@ START_TEST(card_is_pulled_and_comes_back)
     ck_assert_int_eq(device_state(device), DEVICE_RUNNING);
     device_close(device);
 }
-END_TEST
 
 START_TEST(cards_are_listed)
 {
@@ -166,7 +163,3 @@ START_TEST(cards_are_listed)
     result = command_done("\"$HALO\" devices");
     ck_assert_msg(strstr(result.out, "kitchen") != NULL, "%s", result.out);
 }
-END_TEST
-
-SUITE_MAIN("device_alsa", sound_passes_at_the_period_asked_for, one_direction_only,
-           card_is_pulled_and_comes_back, cards_are_listed)

@@ -82,7 +82,6 @@ START_TEST(causes_of_late_blocks)
     ck_assert_uint_eq(ledger.late, ledger_total(&ledger) - 1);
     ledger_free(&ledger);
 }
-END_TEST
 
 /* ---- what a late step used ---- */
 
@@ -131,7 +130,6 @@ START_TEST(a_late_step_that_rests_computes_little)
         ck_assert_msg(used.cpu_ns < 20 * MS, "%zu before: %lld ns", before, (long long)used.cpu_ns);
     }
 }
-END_TEST
 
 /* Right after one that was late, all is known. */
 START_TEST(a_late_step_that_computes_does_so)
@@ -143,7 +141,6 @@ START_TEST(a_late_step_that_computes_does_so)
     ck_assert_msg(used.cpu_ns >= 40 * MS && used.cpu_ns < 50 * MS, "%lld ns",
                   (long long)used.cpu_ns);
 }
-END_TEST
 
 /* What the ledger says of a call that comes 400 ms late, after a pause of the control thread. */
 static enum outage_cause cause_after(struct ledger_sight then, struct block_time time)
@@ -179,7 +176,6 @@ START_TEST(a_stop_is_neither_work_nor_waiting)
     ck_assert_int_eq(cause_after(slept, in_step), OUTAGE_PREEMPTED);
     ck_assert_int_eq(cause_after(worked, called_late), OUTAGE_CALLED_LATE);
 }
-END_TEST
 
 START_TEST(the_verdict_is_the_most_frequent_cause)
 {
@@ -197,7 +193,6 @@ START_TEST(the_verdict_is_the_most_frequent_cause)
     ck_assert_ptr_nonnull(strstr(text, "rtprio"));
     ledger_free(&ledger);
 }
-END_TEST
 
 START_TEST(more_than_it_keeps_is_counted)
 {
@@ -212,7 +207,6 @@ START_TEST(more_than_it_keeps_is_counted)
     json_decref(array);
     ledger_free(&ledger);
 }
-END_TEST
 
 /* Nobody reads the times. */
 START_TEST(dropped_times_are_counted)
@@ -236,7 +230,6 @@ START_TEST(dropped_times_are_counted)
     filter_destroy(chain);
     block_free(&in);
 }
-END_TEST
 
 /* The device's block counts, however long those of the chain are. */
 START_TEST(a_call_is_one_block)
@@ -270,7 +263,6 @@ START_TEST(a_call_is_one_block)
     filter_destroy(chain);
     block_free(&in);
 }
-END_TEST
 
 /* ---- real ones ---- */
 
@@ -352,7 +344,6 @@ START_TEST(a_stopped_process)
     command_done("grep -q '\"cause\":\"stopped\".*\"event\":\"outage\"' rec.wav.log && "
                  "\"$HALO\" render dry.wav again.wav --replay rec.wav.log");
 }
-END_TEST
 
 /* Some 19 ms of computing for 1.3 ms of sound; ThreadSanitizer makes it fifty times slower. */
 #define HEAVY "--device null:channels=8,pace=4 --block 64 --backend direct --fade 20ms "
@@ -379,7 +370,6 @@ START_TEST(a_step_that_is_too_long)
     const char *verdict = strstr(result.err, ": the step computed for longer than a block lasts; ");
     ck_assert_msg(verdict != NULL, "%s", result.err);
 }
-END_TEST
 
 START_TEST(a_change_of_mask)
 {
@@ -391,7 +381,6 @@ START_TEST(a_change_of_mask)
     expect_cause(report, "mask_change");
     json_decref(report);
 }
-END_TEST
 
 START_TEST(lost_sound)
 {
@@ -411,7 +400,6 @@ START_TEST(lost_sound)
     ck_assert_uint_eq(lost, 1);
     json_decref(report);
 }
-END_TEST
 
 START_TEST(a_lost_device)
 {
@@ -424,7 +412,6 @@ START_TEST(a_lost_device)
     ck_assert(longest_gap(report, "device_lost") > 300);
     json_decref(report);
 }
-END_TEST
 
 /* ---- other programs on the same processor ---- */
 
@@ -507,11 +494,3 @@ START_TEST(a_busy_loop_on_its_processor)
         expect_cause(report, "preempted");
     json_decref(report);
 }
-END_TEST
-
-SUITE_MAIN("ledger", causes_of_late_blocks, a_late_step_that_rests_computes_little,
-           a_late_step_that_computes_does_so, a_stop_is_neither_work_nor_waiting,
-           the_verdict_is_the_most_frequent_cause, more_than_it_keeps_is_counted,
-           a_call_is_one_block, dropped_times_are_counted, a_stopped_process,
-           a_step_that_is_too_long, a_change_of_mask, lost_sound, a_lost_device,
-           a_busy_loop_on_its_processor)

@@ -82,7 +82,6 @@ START_TEST(output_equals_render)
 {
     check_output(1024, "--mask \"$FILTERS/hall.wav\"");
 }
-END_TEST
 
 /* False: the card was gone before much of it was heard. */
 static bool is_heard_until_unplugged(void)
@@ -111,7 +110,6 @@ START_TEST(an_unplugged_card_ends_it_with_one_line)
     while (!is_heard_until_unplugged())
         ck_assert_msg(++tries < 15, "the machine is too slow for the card");
 }
-END_TEST
 
 /* That many frames of two channels. */
 static void wait_for_recording(size_t frames)
@@ -141,7 +139,6 @@ START_TEST(a_card_that_is_plugged_in_again_resumes)
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
 }
-END_TEST
 
 /* As libpulse may when its server is killed: nothing else in that process gets sound again, and a
  * service is started anew. */
@@ -159,7 +156,6 @@ START_TEST(a_sound_system_that_hangs_ends_it)
     command_expect(result.err,
                    "the sound system hangs since ALSA: card was lost: start halo again");
 }
-END_TEST
 
 static double number_of(const json_t *root, const char *object, const char *name)
 {
@@ -180,7 +176,6 @@ START_TEST(a_signal_ends_an_opening_that_hangs)
     ck_assert_double_eq(number_of(error, NULL, "code"), 143);
     json_decref(root);
 }
-END_TEST
 
 /* ---- two cards ---- */
 
@@ -224,8 +219,3 @@ START_TEST(two_cards_have_two_clocks)
             ck_assert_msg(++tries < 5, "the machine is too slow for two cards");
     }
 }
-END_TEST
-
-SUITE_MAIN("live_alsa", output_equals_render, an_unplugged_card_ends_it_with_one_line,
-           a_card_that_is_plugged_in_again_resumes, a_sound_system_that_hangs_ends_it,
-           a_signal_ends_an_opening_that_hangs, two_cards_have_two_clocks)

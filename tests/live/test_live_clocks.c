@@ -82,7 +82,6 @@ START_TEST(clocks_that_differ_lose_nothing)
         json_decref(root);
     }
 }
-END_TEST
 
 /* A busy machine has others, too: steps that were slow. */
 static size_t outages(const json_t *root, const char *cause)
@@ -115,7 +114,6 @@ START_TEST(an_xrun_is_one_gap)
         json_decref(root);
     }
 }
-END_TEST
 
 START_TEST(one_device_has_one_clock)
 {
@@ -127,7 +125,6 @@ START_TEST(one_device_has_one_clock)
     ck_assert_ptr_null(json_object_get(root, "bridge"));
     json_decref(root);
 }
-END_TEST
 
 /* Without --reconnect: they are opened again, with another bridge. */
 START_TEST(another_rate_of_one_clock_is_followed)
@@ -142,7 +139,3 @@ START_TEST(another_rate_of_one_clock_is_followed)
     command_expect(result.out, "\"cause\":\"device_reopened\"");
     ck_assert_ptr_null(strstr(result.out, "device_lost"));
 }
-END_TEST
-
-SUITE_MAIN("live_clocks", clocks_that_differ_lose_nothing, an_xrun_is_one_gap,
-           one_device_has_one_clock, another_rate_of_one_clock_is_followed)

@@ -159,7 +159,6 @@ START_TEST(bands_fade_exactly)
     ck_assert_double_lt(error, 1e-5 * peak);
     end();
 }
-END_TEST
 
 /* A band whose response is longer, at 192 kHz; a constant, and silence. */
 START_TEST(a_long_response_is_limited)
@@ -186,7 +185,6 @@ START_TEST(a_long_response_is_limited)
     ck_assert_uint_eq(changes, 5);
     end();
 }
-END_TEST
 
 /* Masks that are more than a preamp and bands have none, and keep their sound. */
 START_TEST(other_masks_have_no_bands)
@@ -218,7 +216,6 @@ START_TEST(other_masks_have_no_bands)
         end();
     }
 }
-END_TEST
 
 static int send_command(unsigned port, const char *command)
 {
@@ -264,7 +261,3 @@ START_TEST(a_stream_is_equalised)
     command_expect(saved, "- gain=-6.2\n");
     live_rig_expect_replay();
 }
-END_TEST
-
-SUITE_MAIN("live_equaliser", bands_fade_exactly, a_long_response_is_limited,
-           other_masks_have_no_bands, a_stream_is_equalised)

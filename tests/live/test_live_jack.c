@@ -66,7 +66,6 @@ START_TEST(output_equals_render)
 {
     take_in_time(is_output_equal);
 }
-END_TEST
 
 /* ---- a loop ---- */
 
@@ -118,7 +117,6 @@ START_TEST(a_loop_is_muted)
 {
     take_in_time(is_loop_muted);
 }
-END_TEST
 
 /* ---- a server that stops, or dies ---- */
 
@@ -138,7 +136,6 @@ START_TEST(a_stopped_server_is_waited_for)
     ck_assert_msg(result.code == 0, "%s", result.err);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 /* Neither may hold it up for long, nor may it play somewhere else. */
 START_TEST(a_stopped_server_is_named_and_left)
@@ -164,7 +161,6 @@ START_TEST(a_stopped_server_is_named_and_left)
     jack_rig_signal(SIGCONT);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 static void check_death(int number)
 {
@@ -190,7 +186,6 @@ START_TEST(a_dead_server_ends_it_with_one_line)
     check_death(SIGTERM);
     check_death(SIGKILL);
 }
-END_TEST
 
 START_TEST(it_comes_back_with_the_server)
 {
@@ -217,7 +212,6 @@ START_TEST(it_comes_back_with_the_server)
     sound_free(&output);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 /* ---- another rate ---- */
 
@@ -304,7 +298,6 @@ START_TEST(the_rate_is_followed)
 {
     take_in_time(is_rate_followed);
 }
-END_TEST
 
 /* The delay after a change of the server's period is that of a fresh start: none. */
 static bool is_period_followed(size_t before, size_t after)
@@ -357,17 +350,8 @@ START_TEST(the_period_is_followed)
     take_in_time(is_shorter_period_followed);
     take_in_time(is_odd_period_followed);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {output_equals_render,
-                                  a_loop_is_muted,
-                                  a_stopped_server_is_waited_for,
-                                  a_stopped_server_is_named_and_left,
-                                  a_dead_server_ends_it_with_one_line,
-                                  it_comes_back_with_the_server,
-                                  the_rate_is_followed,
-                                  the_period_is_followed};
-    return jack_rig_is_there() ? suite_run("live_jack", tests, sizeof tests / sizeof *tests) : 77;
+    return jack_rig_is_there() ? suite_run() : 77;
 }

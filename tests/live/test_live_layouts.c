@@ -106,7 +106,6 @@ START_TEST(masks_find_channels_and_files_keep_them)
         expect_files(at, ending, strcmp(ending, "w64") != 0);
     }
 }
-END_TEST
 
 /* The log has the layout: the recording names it, but a device's guess is in no file. */
 START_TEST(takes_replay_with_switches)
@@ -128,7 +127,6 @@ START_TEST(takes_replay_with_switches)
         ck_assert_str_eq(layout_of("rec.wav"), i == 0 ? "5.1" : unknown);
     }
 }
-END_TEST
 
 /* A crash leaves what was there, with its layout. */
 START_TEST(a_recording_tells_it_from_the_start)
@@ -141,7 +139,6 @@ START_TEST(a_recording_tells_it_from_the_start)
     (void)live_rig_end(process);
     ck_assert_str_eq(layout_of("rec.wav"), "5.1(side)");
 }
-END_TEST
 
 START_TEST(a_guess_is_said)
 {
@@ -157,7 +154,6 @@ START_TEST(a_guess_is_said)
     result = command_done("\"$HALO\" live " LIVE_RIG_FAST "--layout 5.1 --seconds 0.1");
     command_expect(result.err, "says that its channels are hexagonal; --layout takes them for 5.1");
 }
-END_TEST
 
 /* ---- listening ---- */
 
@@ -183,7 +179,6 @@ START_TEST(listening_knows_them)
     command_done("\"$HALO\" listen --live-input " LIVE_RIG_FAST "--layout '5.1(side)' --seconds "
                  "0.5 --match none --mask hall.wav,map=SL:L --or --mask half.wav,map=SR:R");
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
@@ -213,8 +208,3 @@ START_TEST(what_does_not_fit_is_refused)
                         "out.wav %s",
                         cases[i].options);
 }
-END_TEST
-
-SUITE_MAIN("live_layouts", masks_find_channels_and_files_keep_them, takes_replay_with_switches,
-           a_recording_tells_it_from_the_start, a_guess_is_said, listening_knows_them,
-           what_does_not_fit_is_refused)

@@ -85,7 +85,6 @@ START_TEST(commands_are_obeyed)
     live_rig_expect_replay();
     expect_ceiling("rec.wav", 1e-3f);
 }
-END_TEST
 
 /* Beside the program that runs, whose output is kept. What it printed is in the file "sent". */
 static int send_command(const char *command)
@@ -137,7 +136,6 @@ START_TEST(commands_are_sent_by_halo)
                     "env -u XDG_RUNTIME_DIR \"$HALO\" live --send dry");
     lo_address_free(target);
 }
-END_TEST
 
 /* ---- without a port ---- */
 
@@ -194,7 +192,6 @@ START_TEST(the_one_that_runs_is_found)
     command_refused(1, "refused: there is no mask 9", RUNTIME "$HALO live --send 'choose 9'");
     command_done(RUNTIME "$HALO live --send quit");
 }
-END_TEST
 
 /* A name is free again, and its socket removed, once its process is gone; a process that stands
  * still has it. */
@@ -215,7 +212,6 @@ START_TEST(a_killed_one_is_not_found)
     command_done(RUNTIME "$HALO live --send quit --to $(cat four.pid); "
                          "$HALO live --send quit --to car.2");
 }
-END_TEST
 
 /* Folders that cannot be written, or that others can: halo live runs, and no command is sent. */
 START_TEST(a_folder_of_others_is_not_used)
@@ -240,7 +236,6 @@ START_TEST(a_folder_of_others_is_not_used)
         command_done("test ! -S run/halo/* && test ! -S other/*; rm -rf run");
     }
 }
-END_TEST
 
 /* Names as they stand on the screen, without the folder that all are in, and cut. */
 START_TEST(what_is_shown_can_be_chosen)
@@ -265,7 +260,6 @@ START_TEST(what_is_shown_can_be_chosen)
     }
     end(process);
 }
-END_TEST
 
 /* A FIFO without a writer, as a file of a network that hangs. */
 START_TEST(a_mask_that_cannot_be_read_stops_nothing)
@@ -285,7 +279,6 @@ START_TEST(a_mask_that_cannot_be_read_stops_nothing)
     live_rig_wait("  1 a.txt  gain -6.5 dB  load");
     end(process);
 }
-END_TEST
 
 static int take_reason(const char *path, const char *types, lo_arg **values, int count,
                        lo_message message, void *context)
@@ -354,7 +347,6 @@ START_TEST(what_cannot_be_done_is_answered)
     ck_assert_ptr_null(strstr(result.out, "\"chosen\":2"));
     lo_server_free(server);
 }
-END_TEST
 
 static int count_reason(const char *path, const char *types, lo_arg **values, int count,
                         lo_message message, void *context)
@@ -394,7 +386,6 @@ START_TEST(each_preset_asked_for_is_answered)
     end(process);
     lo_server_free(server);
 }
-END_TEST
 
 START_TEST(bad_messages_are_counted)
 {
@@ -414,10 +405,3 @@ START_TEST(bad_messages_are_counted)
     live_rig_wait("\"chosen\":1");
     end(process);
 }
-END_TEST
-
-SUITE_MAIN("live_osc", commands_are_sent_by_halo, the_one_that_runs_is_found,
-           a_killed_one_is_not_found, a_folder_of_others_is_not_used, commands_are_obeyed,
-           what_is_shown_can_be_chosen, a_mask_that_cannot_be_read_stops_nothing,
-           what_cannot_be_done_is_answered, each_preset_asked_for_is_answered,
-           bad_messages_are_counted)

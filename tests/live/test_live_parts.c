@@ -108,7 +108,6 @@ START_TEST(ring_keeps_order_and_content_between_threads)
     ck_assert_uint_eq(ring_readable(ring), 0);
     ring_destroy(ring);
 }
-END_TEST
 
 START_TEST(ring_accepts_what_fits)
 {
@@ -130,7 +129,6 @@ START_TEST(ring_accepts_what_fits)
     ring_destroy(ring);
     ring_destroy(NULL);
 }
-END_TEST
 
 START_TEST(ring_refuses_impossible_sizes)
 {
@@ -141,7 +139,6 @@ START_TEST(ring_refuses_impossible_sizes)
     log_capture(NULL, 0);
     ck_assert_str_eq(reported, "not enough memory for a recording");
 }
-END_TEST
 
 /* ---- meter ---- */
 
@@ -181,7 +178,6 @@ START_TEST(meter_shows_a_sine)
     }
     block_free(&sine);
 }
-END_TEST
 
 /* A step of 1 reaches sqrt(1 - 1/e) = 0.795 after one time constant. */
 START_TEST(meter_averages_over_300_ms)
@@ -199,7 +195,6 @@ START_TEST(meter_averages_over_300_ms)
     meter_destroy(meter);
     block_free(&step);
 }
-END_TEST
 
 START_TEST(meter_peak_covers_each_interval_and_is_held)
 {
@@ -230,7 +225,6 @@ START_TEST(meter_peak_covers_each_interval_and_is_held)
     meter_destroy(meter);
     block_free(&silence);
 }
-END_TEST
 
 START_TEST(meter_counts_a_run_as_one_clip)
 {
@@ -252,7 +246,6 @@ START_TEST(meter_counts_a_run_as_one_clip)
         meter_destroy(meter);
     }
 }
-END_TEST
 
 START_TEST(meter_counts_flat_tops)
 {
@@ -275,7 +268,6 @@ START_TEST(meter_counts_flat_tops)
             meter_destroy(meter);
         }
 }
-END_TEST
 
 START_TEST(meter_survives_nan)
 {
@@ -297,7 +289,6 @@ START_TEST(meter_survives_nan)
     ck_assert(reading.rms > 0 && reading.rms < 0.5f);
     meter_destroy(meter);
 }
-END_TEST
 
 /* ---- ramp ---- */
 
@@ -320,7 +311,6 @@ START_TEST(ramp_at_rest)
     block_free(&block);
     block_free(&before);
 }
-END_TEST
 
 START_TEST(ramp_moves_in_equal_steps)
 {
@@ -341,7 +331,6 @@ START_TEST(ramp_moves_in_equal_steps)
     }
     block_free(&block);
 }
-END_TEST
 
 /* Fades, partial fades and reversals are the same frame by frame as in any blocks. */
 START_TEST(ramp_is_the_same_in_any_blocks)
@@ -381,7 +370,6 @@ START_TEST(ramp_is_the_same_in_any_blocks)
     block_free(&whole);
     block_free(&pieces);
 }
-END_TEST
 
 /* ---- limiter ---- */
 
@@ -414,7 +402,6 @@ START_TEST(limiter_leaves_sound_below_the_ceiling)
     block_free(&block);
     block_free(&before);
 }
-END_TEST
 
 START_TEST(limiter_never_exceeds)
 {
@@ -435,7 +422,6 @@ START_TEST(limiter_never_exceeds)
             block_free(&block);
         }
 }
-END_TEST
 
 START_TEST(limiter_is_the_same_in_any_blocks)
 {
@@ -456,7 +442,6 @@ START_TEST(limiter_is_the_same_in_any_blocks)
     block_free(&one);
     block_free(&other);
 }
-END_TEST
 
 /* A hit in one channel reduces all channels equally, and release takes 150 ms: after that time
  * the gain, 1/4 at first, is 1 - 3/4 / e. */
@@ -475,12 +460,3 @@ START_TEST(limiter_links_channels_and_releases)
     ck_assert_double_eq_tol(limiter_reduction(&limiter), 2.804, 0.01);
     block_free(&block);
 }
-END_TEST
-
-SUITE_MAIN("live_parts", ring_keeps_order_and_content_between_threads, ring_accepts_what_fits,
-           ring_refuses_impossible_sizes, meter_shows_a_sine, meter_averages_over_300_ms,
-           meter_peak_covers_each_interval_and_is_held, meter_counts_a_run_as_one_clip,
-           meter_counts_flat_tops, meter_survives_nan, ramp_at_rest, ramp_moves_in_equal_steps,
-           ramp_is_the_same_in_any_blocks, limiter_leaves_sound_below_the_ceiling,
-           limiter_never_exceeds, limiter_is_the_same_in_any_blocks,
-           limiter_links_channels_and_releases)

@@ -83,7 +83,6 @@ START_TEST(sink_filters_what_is_played)
     block_free(&signal);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(input_passes_without_delay)
 {
@@ -104,7 +103,6 @@ START_TEST(input_passes_without_delay)
     block_free(&signal);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* ---- devices ---- */
 
@@ -123,7 +121,6 @@ START_TEST(devices_are_listed)
     ck_assert_ptr_null(strstr(result.out, "Loud Speakers"));
     ck_assert_msg(!strstr(result.err, "pw.") && !strstr(result.err, "pipewire"), "%s", result.err);
 }
-END_TEST
 
 START_TEST(own_monitor_is_refused)
 {
@@ -144,7 +141,6 @@ START_TEST(own_monitor_is_refused)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(named_devices_and_rates_are_checked)
 {
@@ -169,7 +165,6 @@ START_TEST(named_devices_and_rates_are_checked)
     command_refused(1, "no PipeWire server with sound devices answers",
                     "\"$HALO\" live --driver pipewire");
 }
-END_TEST
 
 /* The driver's name is its default device, beside the name of another one. */
 START_TEST(the_driver_and_a_device_are_named)
@@ -193,7 +188,6 @@ START_TEST(the_driver_and_a_device_are_named)
                     "\"$HALO\" live --input 0 --output pipewire");
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* ---- changes ---- */
 
@@ -219,7 +213,6 @@ START_TEST(defaults_are_followed)
     command_expect(result.err, "PipeWire: nothing -> Headphones,"); /* nor what it was before */
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* Of a change that comes while another program reads the defaults the server tells that one alone.
  */
@@ -235,7 +228,6 @@ START_TEST(an_unheard_default_is_followed)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(a_new_session_manager_is_followed)
 {
@@ -250,7 +242,6 @@ START_TEST(a_new_session_manager_is_followed)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* As of a stream that was moved, and ends. The source changes after it. */
 START_TEST(defaults_outlive_what_others_set)
@@ -268,7 +259,6 @@ START_TEST(defaults_outlive_what_others_set)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(each_device_has_its_mask)
 {
@@ -287,7 +277,6 @@ START_TEST(each_device_has_its_mask)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 static void write_chain(const char *name, const char *stages)
 {
@@ -358,7 +347,6 @@ START_TEST(each_device_has_its_chain)
     ck_assert_str_eq(command_done("cat state/halo/preset").out,
                      "own\n"); /* no user chose another */
 }
-END_TEST
 
 /* The second change comes within the first one, which brings the other mask. */
 START_TEST(the_last_of_two_devices_has_its_mask)
@@ -378,7 +366,6 @@ START_TEST(the_last_of_two_devices_has_its_mask)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* It was not the first, whose rule must not count before it is played to again. */
 START_TEST(a_device_that_goes_leaves_its_mask)
@@ -407,7 +394,6 @@ START_TEST(a_device_that_goes_leaves_its_mask)
     ck_assert_msg(lost && first && strstr(first + 1, "Loud Speakers: ") > lost, "%s", result.err);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(a_chain_for_a_device_must_fit)
 {
@@ -444,7 +430,6 @@ START_TEST(a_chain_for_a_device_must_fit)
                         cases[i].rule);
     }
 }
-END_TEST
 
 /* Where the device stays what it is, one line says so. */
 START_TEST(a_device_that_stays_is_reported)
@@ -461,7 +446,6 @@ START_TEST(a_device_that_stays_is_reported)
     command_expect(result.err, "halo: --for-device has no effect after the start: only PipeWire "
                                "tells when the default device changes\n");
 }
-END_TEST
 
 START_TEST(another_rate_is_followed)
 {
@@ -481,7 +465,6 @@ START_TEST(another_rate_is_followed)
     command_expect(result.err, "is lost");
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* Halo asks for shorter blocks, and the server has its own. */
 START_TEST(the_servers_quantum_is_the_block)
@@ -499,7 +482,6 @@ START_TEST(the_servers_quantum_is_the_block)
     }
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(a_server_without_devices_is_named)
 {
@@ -514,13 +496,3 @@ START_TEST(a_server_without_devices_is_named)
                     "\"$HALO\" live --sink Room --seconds 1");
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
-
-SUITE_MAIN("live_pipewire", sink_filters_what_is_played, input_passes_without_delay,
-           devices_are_listed, own_monitor_is_refused, the_driver_and_a_device_are_named,
-           named_devices_and_rates_are_checked, a_server_without_devices_is_named,
-           the_servers_quantum_is_the_block, defaults_are_followed, an_unheard_default_is_followed,
-           a_new_session_manager_is_followed, defaults_outlive_what_others_set,
-           each_device_has_its_mask, each_device_has_its_chain,
-           the_last_of_two_devices_has_its_mask, a_device_that_goes_leaves_its_mask,
-           a_chain_for_a_device_must_fit, a_device_that_stays_is_reported, another_rate_is_followed)

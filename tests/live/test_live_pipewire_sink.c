@@ -36,7 +36,6 @@ START_TEST(no_sound_is_lost_to_a_change)
     ck_assert(none);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* It never plays to itself, and goes on to the device that was the default before. */
 START_TEST(own_sink_becomes_the_default)
@@ -61,7 +60,6 @@ START_TEST(own_sink_becomes_the_default)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* While halo's own sink is the default, the session manager chooses no device. */
 START_TEST(a_new_device_is_played_to)
@@ -79,7 +77,6 @@ START_TEST(a_new_device_is_played_to)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* One that is about to end, as where a service starts anew, is waited for. */
 START_TEST(a_second_sink_of_a_name_is_refused)
@@ -96,7 +93,6 @@ START_TEST(a_second_sink_of_a_name_is_refused)
     ck_assert_int_eq(live_rig_end(process).code, 0);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* As the default device becomes a mono one while it runs, it may be one from the start. */
 START_TEST(a_mono_device_plays_all_channels)
@@ -121,7 +117,6 @@ START_TEST(a_mono_device_plays_all_channels)
                     "\"$HALO\" live --output handsfree --output-map 1,2");
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 static bool has_looked_often(void *context)
 {
@@ -147,7 +142,6 @@ START_TEST(what_a_wait_is_for_is_looked_at)
     pipewire_registry_close(&graph);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 #define JAPAN "\xe6\x97\xa5\xe6\x9c\xac"
 #define CHINA "\xe4\xb8\xad\xe5\x9b\xbd" /* as many bytes */
@@ -175,7 +169,6 @@ START_TEST(letters_of_any_script_name_a_sink)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* Links by hand, and the absence of those that were cut by hand. */
 START_TEST(it_comes_back_with_the_server)
@@ -205,7 +198,6 @@ START_TEST(it_comes_back_with_the_server)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(latency_is_reported_to_programs)
 {
@@ -222,7 +214,6 @@ START_TEST(latency_is_reported_to_programs)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* The output device is the sink of another halo: nothing that plays to ours says otherwise yet. */
 START_TEST(latency_of_the_device_is_kept)
@@ -240,10 +231,3 @@ START_TEST(latency_of_the_device_is_kept)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM); /* which ends the other */
 }
-END_TEST
-
-SUITE_MAIN("live_pipewire_sink", no_sound_is_lost_to_a_change, own_sink_becomes_the_default,
-           a_new_device_is_played_to, a_second_sink_of_a_name_is_refused,
-           a_mono_device_plays_all_channels, what_a_wait_is_for_is_looked_at,
-           letters_of_any_script_name_a_sink, it_comes_back_with_the_server,
-           latency_is_reported_to_programs, latency_of_the_device_is_kept)

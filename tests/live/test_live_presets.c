@@ -98,7 +98,6 @@ START_TEST(a_change_is_the_exact_crossfade)
     expect_change(-140);
     live_rig_expect_replay();
 }
-END_TEST
 
 /* Plugins in processes of their own are waited for as their chain catches up: they miss nothing.
  * Where the machine lets one miss a block, which is said, the take is made again. */
@@ -119,7 +118,6 @@ START_TEST(isolated_plugins_change_exactly)
     expect_change(-120);
     live_rig_expect_replay();
 }
-END_TEST
 
 /* A preset whose masks make different numbers of channels follows another; one channel plays on
  * both. */
@@ -161,7 +159,6 @@ START_TEST(masks_of_other_channels_are_changed_to)
     sound_free(&dry);
     live_rig_expect_replay();
 }
-END_TEST
 
 /* The plugin's first channel is the tempo. A preset has that of its file, or none; --tempo comes
  * before it. */
@@ -198,7 +195,6 @@ START_TEST(a_preset_has_a_tempo)
     command_done("sed -i '/^tempo/d' config/halo/presets/b");
     expect_tempo("--no-isolate", 0);
 }
-END_TEST
 
 /* Masks are switched and controls changed before and after; the log of all that gives it again. */
 START_TEST(a_take_with_presets_replays)
@@ -229,7 +225,6 @@ START_TEST(a_take_with_presets_replays)
     ck_assert_int_ge(atoi(count.out), 3);
     live_rig_expect_replay();
 }
-END_TEST
 
 /* All chains are proven: the error of the first one counts where the second makes none, and the
  * other way round. A chain without a mask cannot be changed to. */
@@ -260,20 +255,13 @@ START_TEST(presets_are_proven)
         command_expect(result.err, " s (100.0 %), error at most");
     }
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {a_change_is_the_exact_crossfade,
-                                  isolated_plugins_change_exactly,
-                                  masks_of_other_channels_are_changed_to,
-                                  a_preset_has_a_tempo,
-                                  a_take_with_presets_replays,
-                                  presets_are_proven};
     if (getenv("HALO_TEST_BACKEND") && !(convolver_cuda.is_usable && convolver_cuda.is_usable())) {
         puts("no GPU here: presets on it are not tested");
         return 77;
     }
     plugin_rig_prepare();
-    return plugin_rig_code(suite_run("live_presets", tests, sizeof tests / sizeof *tests));
+    return plugin_rig_code(suite_run());
 }

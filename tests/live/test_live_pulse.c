@@ -41,7 +41,6 @@ START_TEST(the_servers_rate_and_a_latency_that_it_holds)
     expect_the_servers_rate(
         96000, "PCM='type asym playback.pcm { type pulse } capture.pcm { type pulse }'");
 }
-END_TEST
 
 START_TEST(a_rate_that_is_asked_for_is_kept)
 {
@@ -49,7 +48,6 @@ START_TEST(a_rate_that_is_asked_for_is_kept)
     ck_assert_double_eq(command_json_number(report, "rate"), 32000);
     json_decref(report);
 }
-END_TEST
 
 /* The server stands still, and the stream loses sound, or ends: then it is run again. */
 START_TEST(a_loss_widens_the_buffer)
@@ -63,7 +61,6 @@ START_TEST(a_loss_widens_the_buffer)
     ck_assert_double_ge(command_json_number(report, "latency"), 0.04 * 48000);
     json_decref(report);
 }
-END_TEST
 
 /* Whatever it loses. Where it ends by that, it does so as any device that is lost. */
 START_TEST(a_latency_that_is_asked_for_is_kept)
@@ -72,8 +69,3 @@ START_TEST(a_latency_that_is_asked_for_is_kept)
     ck_assert_double_eq(command_json_number(report, "widened"), 0);
     json_decref(report);
 }
-END_TEST
-
-SUITE_MAIN("live_pulse", the_servers_rate_and_a_latency_that_it_holds,
-           a_rate_that_is_asked_for_is_kept, a_loss_widens_the_buffer,
-           a_latency_that_is_asked_for_is_kept)

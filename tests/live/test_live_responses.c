@@ -191,7 +191,6 @@ START_TEST(masks_gains_and_delays_measure_as_they_are)
     json_decref(curves);
     end();
 }
-END_TEST
 
 /* Masks with different time zeros have a common one, in the stream as in its copy. */
 START_TEST(choices_that_are_not_heard_measure_as_if_they_were)
@@ -220,7 +219,6 @@ START_TEST(choices_that_are_not_heard_measure_as_if_they_were)
     ck_assert_int_ne(ask(1, false, 1, 2), STATUS_OK);
     end();
 }
-END_TEST
 
 START_TEST(changed_controls_of_plugins_count)
 {
@@ -243,7 +241,6 @@ START_TEST(changed_controls_of_plugins_count)
     json_decref(curves);
     end();
 }
-END_TEST
 
 START_TEST(the_newest_request_counts_and_results_are_kept)
 {
@@ -274,14 +271,9 @@ START_TEST(the_newest_request_counts_and_results_are_kept)
     ck_assert(!responses_take(responses, &stream, 6, &answer));
     end(); /* while it is measured */
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {masks_gains_and_delays_measure_as_they_are,
-                                  choices_that_are_not_heard_measure_as_if_they_were,
-                                  changed_controls_of_plugins_count,
-                                  the_newest_request_counts_and_results_are_kept};
     plugin_rig_prepare();
-    return plugin_rig_code(suite_run("live_responses", tests, sizeof tests / sizeof *tests));
+    return plugin_rig_code(suite_run());
 }

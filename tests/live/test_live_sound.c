@@ -68,7 +68,6 @@ START_TEST(output_equals_render)
     check_output(1024, 1, "--mask \"$FILTERS/lowpass-1k.wav\"");
     check_output(441, 2, "--mask \"$FILTERS/crossfeed.wav\"");
 }
-END_TEST
 
 /* One block is added once a call has another length than the first ones. */
 START_TEST(changing_periods_cost_a_block)
@@ -76,7 +75,6 @@ START_TEST(changing_periods_cost_a_block)
     check_late_output(128, 2, 128, "--mask \"$FILTERS/hall.wav\"",
                       "--device null:in=in.wav,out=out.wav,pace=0,vary=100");
 }
-END_TEST
 
 /* The latency is as reported, for blocks shorter and longer than a hop. */
 START_TEST(spectral_stages_equal_render)
@@ -86,7 +84,6 @@ START_TEST(spectral_stages_equal_render)
                       "--spectral identity2d,scale=db,size=1024 --mask \"$FILTERS/hall.wav\"",
                       LIVE_RIG_FAST);
 }
-END_TEST
 
 /* Plugins have to answer each block in time, of which a busy machine needs much. */
 static const char in_time[] = "--device null:in=in.wav,out=out.wav,pace=1";
@@ -113,7 +110,6 @@ START_TEST(plugins_equal_render)
     for (size_t i = 0; i < 3; i++)
         plugin_info_destroy(infos[i]);
 }
-END_TEST
 
 /* In process and isolated; with @mix= and before a mask. */
 START_TEST(plugins_with_late_latency_equal_render)
@@ -130,7 +126,6 @@ START_TEST(plugins_with_late_latency_equal_render)
                       LIVE_RIG_FAST);
     check_late_output(4096, 2, 300, "--ladspa mean:late-latency,at=0,amount=300,@mix=0.5", in_time);
 }
-END_TEST
 
 /* ---- the log and the recording ---- */
 
@@ -298,7 +293,6 @@ START_TEST(switches_gains_and_mutes_null)
     sound_free(&b);
     live_rig_expect_replay();
 }
-END_TEST
 
 START_TEST(a_recording_replays_after_many_keys)
 {
@@ -314,7 +308,6 @@ START_TEST(a_recording_replays_after_many_keys)
     end_recording(process);
     live_rig_expect_replay();
 }
-END_TEST
 
 /* The fade to the second mask is heard to its middle. */
 START_TEST(a_recording_that_ends_within_a_fade_replays)
@@ -327,7 +320,6 @@ START_TEST(a_recording_that_ends_within_a_fade_replays)
     command_done("grep -q choose rec.wav.log");
     live_rig_expect_replay();
 }
-END_TEST
 
 /* ---- a lost device ---- */
 
@@ -339,7 +331,6 @@ START_TEST(lost_sound_is_counted)
                      "--seconds 1 --mask \"$FILTERS/hall.wav\"");
     ck_assert_msg(strstr(result.err, " 1 lost\n") != NULL, "%s", result.err);
 }
-END_TEST
 
 /* While it runs, and without --reconnect. */
 START_TEST(another_rate_is_followed)
@@ -369,7 +360,6 @@ START_TEST(another_rate_is_followed)
     json_decref(report);
     block_free(&signal);
 }
-END_TEST
 
 /* Blocks of another length after the reconnection work too. */
 START_TEST(it_comes_back_with_the_device)
@@ -394,23 +384,9 @@ START_TEST(it_comes_back_with_the_device)
     ck_assert_uint_gt(output.block.frames, RATE / 2 + RATE / 8);
     sound_free(&output);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        output_equals_render,
-        changing_periods_cost_a_block,
-        spectral_stages_equal_render,
-        plugins_equal_render,
-        plugins_with_late_latency_equal_render,
-        switches_gains_and_mutes_null,
-        a_recording_replays_after_many_keys,
-        a_recording_that_ends_within_a_fade_replays,
-        lost_sound_is_counted,
-        it_comes_back_with_the_device,
-        another_rate_is_followed,
-    };
     plugin_rig_prepare();
-    return plugin_rig_code(suite_run("live_sound", tests, sizeof tests / sizeof *tests));
+    return plugin_rig_code(suite_run());
 }

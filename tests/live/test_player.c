@@ -97,7 +97,6 @@ START_TEST(loops_are_exact)
     }
     sound_free(&sound);
 }
-END_TEST
 
 START_TEST(seeks_are_exact)
 {
@@ -127,7 +126,6 @@ START_TEST(seeks_are_exact)
     }
     sound_free(&sound);
 }
-END_TEST
 
 /* As a device calls: the sound continues from the old place, then from the new one, with nothing
  * else in between. */
@@ -162,7 +160,6 @@ START_TEST(loops_in_the_region_are_exact)
         sound_free(&sound);
     }
 }
-END_TEST
 
 START_TEST(a_seek_leaves_no_hole)
 {
@@ -193,7 +190,6 @@ START_TEST(a_seek_leaves_no_hole)
     player_close(player);
     sound_free(&sound);
 }
-END_TEST
 
 START_TEST(missing_sound_is_silence)
 {
@@ -216,7 +212,6 @@ START_TEST(missing_sound_is_silence)
     player_close(player);
     sound_free(&sound);
 }
-END_TEST
 
 static struct sound sine_file(const char *name, uint32_t rate, size_t seconds, double hertz)
 {
@@ -257,7 +252,6 @@ START_TEST(another_rate_is_the_same_sound)
             sound_free(&sound);
         }
 }
-END_TEST
 
 /* Reading on and seeking give the same frames. */
 START_TEST(another_rate_is_the_same_after_a_seek)
@@ -290,7 +284,6 @@ START_TEST(another_rate_is_the_same_after_a_seek)
     }
     sound_free(&sound);
 }
-END_TEST
 
 START_TEST(a_pipe_is_kept)
 {
@@ -313,7 +306,6 @@ START_TEST(a_pipe_is_kept)
     player_close(player);
     sound_free(&sound);
 }
-END_TEST
 
 START_TEST(truncated_files_end_early)
 {
@@ -328,7 +320,6 @@ START_TEST(truncated_files_end_early)
     player_close(player);
     sound_free(&sound);
 }
-END_TEST
 
 /* The file is truncated while it plays. */
 START_TEST(files_truncated_while_playing)
@@ -376,7 +367,6 @@ START_TEST(files_truncated_while_playing)
     player_close(player);
     sound_free(&sound);
 }
-END_TEST
 
 START_TEST(unplayable_files_are_refused)
 {
@@ -398,9 +388,3 @@ START_TEST(unplayable_files_are_refused)
     ck_assert_msg(strstr(text, "frame 40001 of channel 2 is not a number"), "%s", text);
     sound_free(&sound);
 }
-END_TEST
-
-SUITE_MAIN("player", loops_are_exact, loops_in_the_region_are_exact, seeks_are_exact,
-           a_seek_leaves_no_hole, missing_sound_is_silence, another_rate_is_the_same_sound,
-           another_rate_is_the_same_after_a_seek, a_pipe_is_kept, truncated_files_end_early,
-           files_truncated_while_playing, unplayable_files_are_refused)

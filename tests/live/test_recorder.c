@@ -99,7 +99,6 @@ START_TEST(every_frame_is_written)
             sound_free(&sound);
         }
 }
-END_TEST
 
 /* Below 4 GB a .wav is a plain one, which every program reads. */
 START_TEST(short_wavs_are_plain)
@@ -115,7 +114,6 @@ START_TEST(short_wavs_are_plain)
     ck_assert_int_eq(memcmp(head, "RIFF", 4), 0);
     ck_assert_int_eq(memcmp(head + 8, "WAVE", 4), 0);
 }
-END_TEST
 
 START_TEST(lost_frames_become_silence)
 {
@@ -138,7 +136,6 @@ START_TEST(lost_frames_become_silence)
     ck_assert_uint_lt(recording.lost, at);
     sound_free(&sound);
 }
-END_TEST
 
 START_TEST(a_flushed_file_is_whole_while_it_grows)
 {
@@ -161,7 +158,6 @@ START_TEST(a_flushed_file_is_whole_while_it_grows)
         ck_assert_uint_eq(recording.frames, 10 * 4096);
     }
 }
-END_TEST
 
 /* The child records at a device's pace until it is killed. */
 static pid_t start_recording(const char *name, atomic_size_t *handed)
@@ -211,7 +207,6 @@ START_TEST(a_killed_recording_is_readable)
     }
     munmap(handed, 3 * sizeof *handed);
 }
-END_TEST
 
 /* As with a full disk: the data written is kept, the failure is reported once, the step may
  * continue. */
@@ -258,7 +253,6 @@ START_TEST(a_full_disk_ends_only_the_recording)
         sound_free(&sound);
     }
 }
-END_TEST
 
 static void expect_refusal(const char *name, bool force, const char *expected, enum status wanted)
 {
@@ -293,7 +287,6 @@ START_TEST(unwritable_recordings_are_refused)
     sound_free(&sound);
     ck_assert_int_eq(recorder_close(NULL, &recording), STATUS_OK);
 }
-END_TEST
 
 START_TEST(an_old_take_stays_until_the_new_one_is_kept)
 {
@@ -309,9 +302,3 @@ START_TEST(an_old_take_stays_until_the_new_one_is_kept)
     command_done("[ \"$(cat take.wav)\" = 'an old take' ]");
     ck_assert_str_eq(command_files(), "take.wav");
 }
-END_TEST
-
-SUITE_MAIN("recorder", an_old_take_stays_until_the_new_one_is_kept, every_frame_is_written,
-           short_wavs_are_plain, lost_frames_become_silence, a_flushed_file_is_whole_while_it_grows,
-           a_killed_recording_is_readable, a_full_disk_ends_only_the_recording,
-           unwritable_recordings_are_refused)

@@ -67,7 +67,6 @@ START_TEST(a_set_up_that_makes_no_chain_is_refused)
     command_done("mv a.log own.log && { printf '\\357\\273\\277'; cat own.log; } >a.log && " RENDER
                  " -f");
 }
-END_TEST
 
 START_TEST(an_event_of_what_the_chain_lacks_is_refused)
 {
@@ -98,7 +97,6 @@ START_TEST(an_event_of_what_the_chain_lacks_is_refused)
         command_refused(2, cases[i].expected, RENDER);
     }
 }
-END_TEST
 
 START_TEST(many_events_in_any_order_take_little_time)
 {
@@ -109,7 +107,6 @@ START_TEST(many_events_in_any_order_take_little_time)
                  ">>a.log");
     command_done("ulimit -t 20; " RENDER); /* of processor time */
 }
-END_TEST
 
 START_TEST(events_of_one_frame_keep_their_order)
 {
@@ -126,8 +123,3 @@ START_TEST(events_of_one_frame_keep_their_order)
     ck_assert_double_eq((double)audio_peak(out.block.data[0] + half, out.block.frames - half), 0);
     sound_free(&out);
 }
-END_TEST
-
-SUITE_MAIN("replay", a_set_up_that_makes_no_chain_is_refused,
-           an_event_of_what_the_chain_lacks_is_refused, many_events_in_any_order_take_little_time,
-           events_of_one_frame_keep_their_order)

@@ -44,7 +44,6 @@ START_TEST(arguments_are_quoted_as_systemd_reads_them)
     ck_assert_str_eq(program, "\"/a$b/halo\"");
     free(program);
 }
-END_TEST
 
 START_TEST(a_service_is_installed_shown_and_removed)
 {
@@ -71,7 +70,6 @@ START_TEST(a_service_is_installed_shown_and_removed)
     result = command_done(SETTING "\"$HALO\" service status");
     command_expect(result.out, "halo is not installed");
 }
-END_TEST
 
 START_TEST(several_have_names)
 {
@@ -81,7 +79,6 @@ START_TEST(several_have_names)
                          "\"$HALO\" service remove && "
                          "test -e config/systemd/user/car.2.service");
 }
-END_TEST
 
 START_TEST(what_cannot_run_is_refused)
 {
@@ -100,7 +97,6 @@ START_TEST(what_cannot_run_is_refused)
     command_refused(1, "is not halo's", SETTING "\"$HALO\" service install -f -- --gain -1");
     command_refused(1, "is not halo's", SETTING "\"$HALO\" service remove");
 }
-END_TEST
 
 /* Wrong usage at a start is also a device that is named and not there yet. */
 START_TEST(it_is_started_again_after_any_failure)
@@ -111,7 +107,6 @@ START_TEST(it_is_started_again_after_any_failure)
     command_done("! grep RestartPrevent " UNIT);
     command_done(SETTING "\"$HALO\" service remove");
 }
-END_TEST
 
 /* A systemctl of our own notes what it is asked for. */
 START_TEST(the_service_of_another_is_not_stopped)
@@ -126,7 +121,6 @@ START_TEST(the_service_of_another_is_not_stopped)
     command_done(SETTING "PATH=\"$PWD/bin:$PATH\"; \"$HALO\" service install && "
                          "\"$HALO\" service remove && grep -q 'disable --now halo.service' asked");
 }
-END_TEST
 
 START_TEST(a_folder_that_systemd_misreads_is_refused)
 {
@@ -137,7 +131,6 @@ START_TEST(a_folder_that_systemd_misreads_is_refused)
     command_refused(1, "systemd cannot run in a folder of this name",
                     SETTING "cd tab* && \"$HALO\" service install");
 }
-END_TEST
 
 START_TEST(what_is_not_known_is_not_claimed)
 {
@@ -147,7 +140,6 @@ START_TEST(what_is_not_known_is_not_claimed)
     command_expect(result.out, "state unknown");
     ck_assert_ptr_null(strstr(result.out, "not running"));
 }
-END_TEST
 
 START_TEST(live_is_checked_without_a_device)
 {
@@ -164,10 +156,3 @@ START_TEST(live_is_checked_without_a_device)
     command_refused(1, "cannot open mask no.wav", "\"$HALO\" live --check --mask no.wav");
     command_refused(2, "there is no preset 'no'", "\"$HALO\" live --check --preset no");
 }
-END_TEST
-
-SUITE_MAIN("service", arguments_are_quoted_as_systemd_reads_them,
-           a_service_is_installed_shown_and_removed, several_have_names, what_cannot_run_is_refused,
-           it_is_started_again_after_any_failure, the_service_of_another_is_not_stopped,
-           a_folder_that_systemd_misreads_is_refused, what_is_not_known_is_not_claimed,
-           live_is_checked_without_a_device)

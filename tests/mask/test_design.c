@@ -146,7 +146,6 @@ START_TEST(windowed_filters_equal_scipy)
     expect_symmetric("bandstop:3k-9k,taps=31,window=hamming", bandstop_hamming,
                      COUNT(bandstop_hamming), 5e-8);
 }
-END_TEST
 
 /* A. V. Oppenheim, R. W. Schafer, "Discrete-Time Signal Processing", the example of a Kaiser
  * low-pass: band edges 0.4 pi and 0.6 pi, ripple 0.001, M = 37, that is 38 taps; and scipy's
@@ -167,7 +166,6 @@ START_TEST(kaiser_sets_the_number_of_taps)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 /* Outside the transition bands the error is within the attenuation. */
 static void expect_kept(const char *text, double attenuation, const double *edges, size_t count,
@@ -201,7 +199,6 @@ START_TEST(filters_keep_their_attenuation)
     ck_assert_double_lt(fabs(decibels(notch, 60)), 0.01);
     mask_destroy(notch);
 }
-END_TEST
 
 /* ---- equiripple ---- */
 
@@ -231,7 +228,6 @@ START_TEST(equiripple_equals_published_and_octave)
     expect_symmetric("equiripple:0-4k 0 10; 5k-9k 1 1; 10k- 0 10,taps=31", octave_bandpass,
                      COUNT(octave_bandpass), 2e-5);
 }
-END_TEST
 
 /* The alternation theorem: the optimum of n free terms has n + 1 errors of equal size and
  * alternating sign. */
@@ -261,7 +257,6 @@ START_TEST(long_equiripple_alternates)
     ck_assert_double_lt(peak, 1.01 * ripple);
     ck_assert_uint_ge(alternations, TAPS / 2 + 2);
 }
-END_TEST
 
 /* ---- simple masks ---- */
 
@@ -300,7 +295,6 @@ START_TEST(simple_masks)
     ck_assert_double_eq_tol(cabs(response(mask, 0, 2000)), 1, 1e-6);
     mask_destroy(mask);
 }
-END_TEST
 
 /* A phase shift of 90 degrees at full level, away from the band edges. */
 START_TEST(hilbert_shifts_by_90_degrees)
@@ -314,7 +308,6 @@ START_TEST(hilbert_shifts_by_90_degrees)
     }
     mask_destroy(mask);
 }
-END_TEST
 
 /* ---- equalisers ---- */
 
@@ -363,7 +356,6 @@ START_TEST(standard_curves)
         expect_levels(text, 48000, weighting, COUNT(weighting), 0.06); /* tables round to 0.1 */
     }
 }
-END_TEST
 
 START_TEST(drawn_curves)
 {
@@ -378,7 +370,6 @@ START_TEST(drawn_curves)
     expect_levels("graphiceq:100 -6; 1000 2; 4k 0,phase=linear", 48000, graphic, COUNT(graphic),
                   0.05);
 }
-END_TEST
 
 /* The cookbook's formulas in Python, and scipy's sosfilt on an impulse. */
 static const double peak_and_shelf[] = {
@@ -406,7 +397,6 @@ START_TEST(parametric_equals_the_cookbook)
     expect_taps("parametric:LP 2000", butterworth, COUNT(butterworth), 1e-7);
     expect_levels("parametric:PK 1000 -6 1.4,phase=linear", 48000, peak, COUNT(peak), 0.01);
 }
-END_TEST
 
 /* ---- minimum phase ---- */
 
@@ -439,7 +429,6 @@ START_TEST(minimum_phase_keeps_the_magnitude)
     expect_twin("bandstop:1000-4000,atten=60", 1e-5);
     expect_twin("equiripple:0-5k 1; 6k- 0,taps=101", 1e-5);
 }
-END_TEST
 
 /* ---- rooms ---- */
 
@@ -485,7 +474,6 @@ START_TEST(rooms_decay_as_asked)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 /* What a room's few echoes make of rt60= is said where it is not that. */
 START_TEST(rooms_say_how_they_decay)
@@ -507,7 +495,6 @@ START_TEST(rooms_say_how_they_decay)
     }
     ck_assert(said > 2 && said < COUNT(sizes) * COUNT(times));
 }
-END_TEST
 
 /* The first reflection in a room is where geometry puts it: from the nearest surface, the floor. */
 START_TEST(rooms_reflect_at_their_walls)
@@ -527,7 +514,6 @@ START_TEST(rooms_reflect_at_their_walls)
     ck_assert_double_le(fabs((double)(at - mask->origin) / 48000 * 343 - (first - direct)), 0.16);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(rooms_have_seeds)
 {
@@ -541,7 +527,6 @@ START_TEST(rooms_have_seeds)
     mask_destroy(again);
     mask_destroy(other);
 }
-END_TEST
 
 /* ---- masks made from others ---- */
 
@@ -563,7 +548,6 @@ START_TEST(cascades_are_convolved)
     mask_destroy(b);
     mask_destroy(both);
 }
-END_TEST
 
 /* A mask convolved with its inverse is flat where the limit does not apply. */
 static void expect_undone(const char *spec, const char *options, double from, double to)
@@ -588,7 +572,6 @@ START_TEST(inverses_flatten)
     expect_undone("parametric:PK 1000 -6 1.4; HS 8000 2", "limit=40dB,phase=linear", 20, 23000);
     expect_undone("hilbert:255", "limit=40dB,phase=full,taps=8192", 400, 23600);
 }
-END_TEST
 
 START_TEST(inverses_keep_their_limit)
 {
@@ -606,7 +589,6 @@ START_TEST(inverses_keep_their_limit)
     mask_destroy(mask);
     mask_destroy(plain);
 }
-END_TEST
 
 /* ---- specs ---- */
 
@@ -627,7 +609,6 @@ START_TEST(options_are_split)
     ck_assert(!design_is_spec("riaa.wav"));
     ck_assert(!design_is_spec("./riaa"));
 }
-END_TEST
 
 START_TEST(bad_specs_are_refused)
 {
@@ -677,7 +658,6 @@ START_TEST(bad_specs_are_refused)
     command_refused(0, "not a kind", "\"$HALO\" mask make none.wav -o out.wav");
     command_refused(0, "SPEC of halo mask make is empty", "\"$HALO\" mask make '' -o out.wav");
 }
-END_TEST
 
 /* ---- in commands ---- */
 
@@ -694,7 +674,6 @@ START_TEST(a_mask_is_written)
     mask_destroy(mask);
     sound_free(&written);
 }
-END_TEST
 
 /* Made at the sound's rate, with time zero in the middle, unless --align says otherwise. */
 START_TEST(a_spec_filters)
@@ -724,7 +703,6 @@ START_TEST(a_spec_filters)
     mask_destroy(mask);
     sound_free(&in);
 }
-END_TEST
 
 START_TEST(files_are_combined_at_their_rate)
 {
@@ -741,7 +719,6 @@ START_TEST(files_are_combined_at_their_rate)
     sound_free(&columns);
     sound_free(&out);
 }
-END_TEST
 
 /* ---- GNU Octave, where installed ---- */
 
@@ -804,13 +781,3 @@ START_TEST(octave_agrees)
                         "printf(\"%.12g \", h .* reshape(hamming(31), 1, 31));",
                         5e-8);
 }
-END_TEST
-
-SUITE_MAIN("design", windowed_filters_equal_scipy, kaiser_sets_the_number_of_taps,
-           filters_keep_their_attenuation, equiripple_equals_published_and_octave,
-           long_equiripple_alternates, simple_masks, hilbert_shifts_by_90_degrees, standard_curves,
-           drawn_curves, parametric_equals_the_cookbook, minimum_phase_keeps_the_magnitude,
-           rooms_decay_as_asked, rooms_say_how_they_decay, rooms_reflect_at_their_walls,
-           rooms_have_seeds, cascades_are_convolved, inverses_flatten, inverses_keep_their_limit,
-           options_are_split, bad_specs_are_refused, a_mask_is_written, a_spec_filters,
-           files_are_combined_at_their_rate, octave_agrees)

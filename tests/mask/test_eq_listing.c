@@ -78,7 +78,6 @@ START_TEST(filters)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 /* Keys that stand beside each other, in any order, and the listing without those that Equalizer APO
  * does not take. */
@@ -116,7 +115,6 @@ START_TEST(keys)
     }
     mask_refused("e.txt", "Filter: ON PK Fc 100 Hz Gain 3 dB Q 2 BW Oct 0\n", "PK without Q or BW");
 }
-END_TEST
 
 /* What Equalizer APO would pass over, by the word it is said of; NULL: nothing. */
 START_TEST(foreign)
@@ -170,7 +168,6 @@ START_TEST(foreign)
         ck_assert(!first || !strstr(first + 1, "would pass over"));
     }
 }
-END_TEST
 
 /* The same frequency as programs of all countries write it. */
 START_TEST(frequencies)
@@ -211,7 +208,6 @@ START_TEST(frequencies)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 /* What is noted of a frequency; NULL: nothing. */
 START_TEST(other_frequencies)
@@ -245,7 +241,6 @@ START_TEST(other_frequencies)
         ck_assert(!first || !strstr(first + 1, " Hz is taken as"));
     }
 }
-END_TEST
 
 START_TEST(filters_refused)
 {
@@ -266,7 +261,6 @@ START_TEST(filters_refused)
     mask_refused("e.txt", "Filter: ON IIR Order 1 Coefficients 1 0 0 1\n", "a0 of IIR");
     mask_refused("e.txt", "Filter: ON IIR Order 0 Coefficients 1 1\n", "an Order from 1");
 }
-END_TEST
 
 /* ---- expressions ---- */
 
@@ -318,7 +312,6 @@ START_TEST(expressions)
     mask_refused("e.txt", "Eval: abcdefghijklmnopqrstuvwxyzabcdefghi = 1\nPreamp: 0 dB\n",
                  "has too long a name");
 }
-END_TEST
 
 /* As many as a file can hold: the time must not grow with their square, which was 12 s. */
 START_TEST(many_expressions)
@@ -333,7 +326,6 @@ START_TEST(many_expressions)
     ck_assert_int_lt(clock() - start, 3 * CLOCKS_PER_SEC);
     free(text);
 }
-END_TEST
 
 /* A biquad by its formulas is the one by its name, at every rate. */
 START_TEST(coefficients_by_expressions)
@@ -355,7 +347,6 @@ START_TEST(coefficients_by_expressions)
         mask_destroy(wanted);
     }
 }
-END_TEST
 
 /* ---- rates ---- */
 
@@ -379,7 +370,6 @@ START_TEST(rates)
     ck_assert_uint_eq(mask->rate, 0); /* nothing depends on it */
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(rates_of_commands)
 {
@@ -397,7 +387,6 @@ START_TEST(rates_of_commands)
     ck_assert_ptr_null(strstr(result.err, "resampled"));
     command_expect(mask_said("e.txt", NULL), "is made for 48000 Hz; rate=");
 }
-END_TEST
 
 /* ---- GraphicEQ: ---- */
 
@@ -435,7 +424,6 @@ START_TEST(graphic)
     mask_refused("e.txt", "GraphicEQ: 0 0; 40 1\n", "a gain of 0 dB at 0 Hz");
     mask_refused("e.txt", "GraphicEQ: 40 0; 40 1\n", "two gains at 40 Hz");
 }
-END_TEST
 
 /* Cliffs, as older results of AutoEq begin with: every point is met, however near the next. */
 START_TEST(steep)
@@ -465,8 +453,3 @@ START_TEST(steep)
     command_expect(mask_said("e.txt,rate=44100", NULL),
                    "line 1: GraphicEQ: is too steep for 131072 taps: at 101 Hz it is");
 }
-END_TEST
-
-SUITE_MAIN("eq_listing", filters, keys, other_frequencies, foreign, frequencies, filters_refused,
-           expressions, many_expressions, coefficients_by_expressions, rates, rates_of_commands,
-           graphic, steep)

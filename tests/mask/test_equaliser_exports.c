@@ -60,7 +60,6 @@ START_TEST(tables)
     }
     command_expect(command_done("$HALO mask show t.txt,rate=44100").out, "REW filter table, 44100");
 }
-END_TEST
 
 START_TEST(tables_refused)
 {
@@ -77,7 +76,6 @@ START_TEST(tables_refused)
     mask_refused("t.txt", HEADER "\n1\n", "line 2: it has one cell");
     mask_refused("t.txt", HEADER "\n1\tTrue\tAuto\tPK\t30000\t1\t1\n", "needs more than a rate");
 }
-END_TEST
 
 /* ---- biquads ---- */
 
@@ -104,7 +102,6 @@ START_TEST(biquads)
             mask_destroy(mask);
         }
 }
-END_TEST
 
 START_TEST(biquads_refused)
 {
@@ -125,6 +122,3 @@ START_TEST(biquads_refused)
     }
     mask_refused("b.txt", "biquad1,\n" PEAK "\n", "for one rate, which the file does not say");
 }
-END_TEST
-
-SUITE_MAIN("equaliser_exports", tables, tables_refused, biquads, biquads_refused)

@@ -67,7 +67,6 @@ START_TEST(fconvolver_reads)
                             "/impulse/read 1 1 -0.025 0 0 0 2 room.wav\n"
                             "/impulse/read 2 2 0.03 999 0 0 1 \"long one.wav\"\n");
 }
-END_TEST
 
 START_TEST(fconvolver_makes)
 {
@@ -79,14 +78,12 @@ START_TEST(fconvolver_makes)
                             "# what comes later is in the copy, too\n"
                             "/impulse/dirac 1 2 0.1 5\n");
 }
-END_TEST
 
 START_TEST(fconvolver_cuts)
 {
     expect_as_fconvolver(1, "/cd irs\r\n/convolver/new 1 1 256 2048\r\n"
                             "/impulse/read 1 1 0.05 1000 0 0 1 room.wav\r\n");
 }
-END_TEST
 
 /* ---- BruteFIR ---- */
 
@@ -174,7 +171,6 @@ START_TEST(brutefir_network)
     }
     sound_free(&in);
 }
-END_TEST
 
 /* ---- configurations written by halo ---- */
 
@@ -188,7 +184,6 @@ START_TEST(written_for_fconvolver)
                  "--format float");
     expect_equal("ours.wav", "theirs.wav");
 }
-END_TEST
 
 START_TEST(written_for_brutefir)
 {
@@ -206,15 +201,12 @@ START_TEST(written_for_brutefir)
     expect_equal("ours.wav", "theirs.wav");
     sound_free(&in);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {fconvolver_reads, fconvolver_makes,       fconvolver_cuts,
-                                  brutefir_network, written_for_fconvolver, written_for_brutefir};
     if (!installed("fconvolver")) {
         puts("skipped: fconvolver is not installed (Debian's package jconvolver)");
         return 77;
     }
-    return suite_run("mask_beside", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

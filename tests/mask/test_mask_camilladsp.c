@@ -62,7 +62,6 @@ START_TEST(pipeline_by_hand)
     mask_expect_path(mask, 1, 2, 6, (double[]){0, 0, 0, 0, 0.2, -0.1});
     mask_destroy(mask);
 }
-END_TEST
 
 /* What CamillaDSP's own filters (4.1.3) answer to an impulse. */
 START_TEST(filters_as_its_own)
@@ -194,7 +193,6 @@ START_TEST(filters_as_its_own)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 /* A narrow peak at 20 Hz rings long and quietly: its gain must stay. */
 START_TEST(low_frequencies_are_not_cut)
@@ -205,7 +203,6 @@ START_TEST(low_frequencies_are_not_cut)
     ck_assert_double_eq_tol(mask_magnitude(mask, 0, 20), 6, 1e-6);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(difference_equations)
 {
@@ -221,7 +218,6 @@ START_TEST(difference_equations)
     mask_refused("c.yml", FILTERED("DiffEq", "a: [1, -1]"), "the filter is not stable, or rings");
     mask_refused("c.yml", FILTERED("DiffEq", "a: [1, -3]"), "the filter is not stable, or rings");
 }
-END_TEST
 
 /* Each channel minus a tenth of the other one, two frames later, of what came out. */
 START_TEST(race_by_hand)
@@ -242,7 +238,6 @@ START_TEST(race_by_hand)
     }
     mask_destroy(mask);
 }
-END_TEST
 
 /* A filter's name is not a command of Equalizer APO; names of steps have tokens. */
 /* Its limiters and compressors are left out, the rest is applied. */
@@ -266,7 +261,6 @@ START_TEST(nonlinear_stages_are_skipped)
     command_expect(said, "processor c, a Compressor, is");
     mask_refused("c.yml", FILTERED("Volume", "fader: Aux1"), "follows the volume control");
 }
-END_TEST
 
 /* Coefficients of another machine, in the folders where CamillaDSP keeps them. */
 START_TEST(files_in_folders_beside)
@@ -295,7 +289,6 @@ START_TEST(files_in_folders_beside)
         }
     command_clean();
 }
-END_TEST
 
 START_TEST(names)
 {
@@ -314,7 +307,6 @@ START_TEST(names)
     mask_expect_path(mask, 1, 0, 2, (double[]){0, 0.1});
     mask_destroy(mask);
 }
-END_TEST
 
 /* What a mapping says itself counts, then the first of what it merges. */
 START_TEST(merge_keys)
@@ -337,7 +329,6 @@ START_TEST(merge_keys)
     mask_refused("c.yml", FILTERED("Gain", "gain: 1, <<: {q: 3}"), "'q' is no setting");
     mask_refused("c.yml", FILTERED("Gain", "gain: 1, '<<': {scale: dB}"), "'<<' is no setting");
 }
-END_TEST
 
 /* Beside the configuration, then in the working folder. */
 START_TEST(files_in_the_working_folder)
@@ -354,7 +345,6 @@ START_TEST(files_in_the_working_folder)
     command_done("grep -q '^0.5 ' a.mask && grep -q '^0.25 ' b.mask");
     command_clean();
 }
-END_TEST
 
 /* Its taps are used one by one at `samplerate:`. */
 START_TEST(a_wav_of_another_rate)
@@ -373,7 +363,6 @@ START_TEST(a_wav_of_another_rate)
     sound_free(&own);
     command_clean();
 }
-END_TEST
 
 START_TEST(refused)
 {
@@ -447,9 +436,3 @@ START_TEST(refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         mask_refused("c.yml", cases[i].text, cases[i].expected);
 }
-END_TEST
-
-SUITE_MAIN("mask_camilladsp", pipeline_by_hand, filters_as_its_own, low_frequencies_are_not_cut,
-           difference_equations, race_by_hand, nonlinear_stages_are_skipped,
-           files_in_folders_beside, names, merge_keys, files_in_the_working_folder,
-           a_wav_of_another_rate, refused)

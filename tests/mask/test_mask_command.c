@@ -38,7 +38,6 @@ START_TEST(nothing_is_wrong_with_filters)
                       command_json_string(mask, "mask"));
     json_decref(root);
 }
-END_TEST
 
 START_TEST(everything_is_listed)
 {
@@ -60,7 +59,6 @@ START_TEST(everything_is_listed)
     result = command_done("\"$HALO\" mask show \"$FILTERS/room-true-stereo.wav\"");
     command_expect(result.out, "1>1 by 1, 1>2 by 2, 2>1 by 3, 2>2 by 4");
 }
-END_TEST
 
 /* Following the lint's advice leaves no warning. */
 START_TEST(lint_remedies_work)
@@ -96,7 +94,6 @@ START_TEST(lint_remedies_work)
         command_expect(result.out, "nothing wrong");
     }
 }
-END_TEST
 
 START_TEST(masks_are_compared_with_a_sound)
 {
@@ -119,7 +116,6 @@ START_TEST(masks_are_compared_with_a_sound)
     command_expect(result.out, "no rate but sound 96000: taken as 96000");
     command_expect(result.out, "0.02 ms"); /* two taps at 96 kHz */
 }
-END_TEST
 
 START_TEST(json_is_complete)
 {
@@ -151,7 +147,6 @@ START_TEST(json_is_complete)
     ck_assert_uint_eq(json_array_size(json_object_get(mask, "troubles")), 0);
     json_decref(root);
 }
-END_TEST
 
 START_TEST(bad_masks_are_refused)
 {
@@ -172,7 +167,6 @@ START_TEST(bad_masks_are_refused)
     ck_assert_int_eq(result.code, 1); /* and the other one is shown */
     command_expect(result.out, "good.txt\n");
 }
-END_TEST
 
 /* Nothing is transformed of what is silence; that would take a GiB, and 20 seconds. */
 START_TEST(silence_before_costs_nothing)
@@ -184,7 +178,6 @@ START_TEST(silence_before_costs_nothing)
     command_expect(result.out, "peak gain        0.0 dB at 0 Hz");
     ck_assert_int_lt(command_memory("\"$HALO\" mask show delay.txt"), KIB_MOST);
 }
-END_TEST
 
 START_TEST(help_is_there)
 {
@@ -196,8 +189,3 @@ START_TEST(help_is_there)
     result = command_done("\"$HALO\" mask plot --help");
     command_expect(result.out, "--output FILE");
 }
-END_TEST
-
-SUITE_MAIN("mask_command", nothing_is_wrong_with_filters, everything_is_listed, lint_remedies_work,
-           masks_are_compared_with_a_sound, json_is_complete, bad_masks_are_refused,
-           silence_before_costs_nothing, help_is_there)

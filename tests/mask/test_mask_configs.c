@@ -40,7 +40,6 @@ START_TEST(jconvolver_by_hand)
     mask_expect_path(mask, 1, 1, 3, (double[]){0, 0.5 + 0.4, 0.6});
     mask_destroy(mask);
 }
-END_TEST
 
 /* A name ends at its blank, as in jconvolver, unless quotes hold it together. */
 START_TEST(jconvolver_names)
@@ -63,7 +62,6 @@ START_TEST(jconvolver_names)
     mask_expect_path(mask, 0, 0, 2, (double[]){-1, 1});
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(packed_matrix)
 {
@@ -84,7 +82,6 @@ START_TEST(packed_matrix)
     mask_expect_path(mask, 1, 1, 2, (double[]){0, -1});
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(jconvolver_refused)
 {
@@ -121,7 +118,6 @@ START_TEST(jconvolver_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         mask_refused("a.conf", cases[i].text, cases[i].expected);
 }
-END_TEST
 
 /* ---- how much ---- */
 
@@ -162,7 +158,6 @@ START_TEST(matrices_as_large_as_memory)
         mask_spec_refused(1, where, "longer.conf", NULL);
     }
 }
-END_TEST
 
 /* Of a process that may have less than the machine. */
 START_TEST(matrices_are_refused_before_memory_ends)
@@ -177,7 +172,6 @@ START_TEST(matrices_are_refused_before_memory_ends)
     command_refused(1, "line 11: its responses have",
                     "ulimit -v 2500000; \"$HALO\" mask show long.conf");
 }
-END_TEST
 
 /* ---- Convolver ---- */
 
@@ -214,7 +208,6 @@ START_TEST(convolver_by_hand)
     mask_refused("b.cfg", "44100 2 2 0\n0 0\n0 0\na.wav\n0\n0.0\n0.0\n", "line 4: a rate of 48000");
     mask_refused("b.cfg", "48000 2 2 0\n0 0\n0 0\na.wav\n0\n", "it ends before inputs");
 }
-END_TEST
 
 /* ---- BruteFIR ---- */
 
@@ -252,7 +245,6 @@ START_TEST(brutefir_refused)
     mask_refused("a", "coeff \"a { };\n", "an unterminated string");
     mask_refused("a", CHANNELS "frobnicate: 1;\n", "line 3: BruteFIR has no setting");
 }
-END_TEST
 
 /* A delay in blocks is part of filter_length: 3 of 4 blocks of 2 taps leave 2 taps. */
 START_TEST(brutefir_lengths)
@@ -287,7 +279,6 @@ START_TEST(brutefir_lengths)
     snprintf(text, sizeof text, network, 0, "", 4);
     mask_refused("a", text, "line 5: a delay of 4 blocks, but filter_length has 4, and one");
 }
-END_TEST
 
 /* ---- Equalizer APO ---- */
 
@@ -307,7 +298,6 @@ START_TEST(eqapo_channels)
         ck_assert_double_eq_tol(taps[k], wanted[k], 1e-7);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(eqapo_includes)
 {
@@ -320,7 +310,6 @@ START_TEST(eqapo_includes)
     mask_refused("e.txt", "Include: e.txt\n", "circular");
     mask_refused("e.txt", "Preamp: 0 dB\nInclude: /dev/zero\n", "line 2: ");
 }
-END_TEST
 
 START_TEST(eqapo_refused)
 {
@@ -332,7 +321,6 @@ START_TEST(eqapo_refused)
     mask_refused("e.txt", "Preamp: 0 dB\nDelay: -3 ms\n", "line 2: Delay:");
     mask_refused("e.txt", "Channel: L XX\nPreamp: 0 dB\n", "line 1: there is no channel 'XX'");
 }
-END_TEST
 
 /* Properties that do not depend on the cookbook's formulas. */
 START_TEST(equaliser_listing)
@@ -372,7 +360,6 @@ START_TEST(equaliser_listing)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(rew_filter_settings)
 {
@@ -390,7 +377,6 @@ START_TEST(rew_filter_settings)
     ck_assert_double_eq_tol(mask_magnitude(mask, 0, 30), -8.2, 0.3);
     mask_destroy(mask);
 }
-END_TEST
 
 /* ---- channels that are filtered alike ---- */
 
@@ -432,10 +418,3 @@ START_TEST(alike_for_any_number_of_channels)
     command_refused(2, "filters sound of 2 channels, but the sound has 1",
                     "\"$HALO\" render in.wav out.wav --mask a.conf");
 }
-END_TEST
-
-SUITE_MAIN("mask_configs", alike_for_any_number_of_channels, jconvolver_by_hand, packed_matrix,
-           jconvolver_refused, jconvolver_names, convolver_by_hand, brutefir_refused,
-           brutefir_lengths, eqapo_channels, eqapo_includes, eqapo_refused, equaliser_listing,
-           rew_filter_settings, matrices_as_large_as_memory,
-           matrices_are_refused_before_memory_ends)

@@ -35,7 +35,6 @@ START_TEST(mask_keeps_everything)
     mask_destroy(b);
     mask_destroy(a);
 }
-END_TEST
 
 START_TEST(sound_and_text)
 {
@@ -51,7 +50,6 @@ START_TEST(sound_and_text)
     mask_destroy(in);
     sound_free(&noise);
 }
-END_TEST
 
 static void expect_same_in_double(const struct mask *in, const char *name)
 {
@@ -94,7 +92,6 @@ START_TEST(doubles_stay_doubles)
     }
     mask_destroy(in);
 }
-END_TEST
 
 /* map= and order= are part of the mask, and so of what is written. */
 START_TEST(order_and_map_are_written)
@@ -114,7 +111,6 @@ START_TEST(order_and_map_are_written)
     mask_destroy(mask);
     command_refused(2, "holds no paths", "$HALO mask make room:rt60=0.1,map=matrix -o x.wav");
 }
-END_TEST
 
 START_TEST(paths_as_columns)
 {
@@ -131,7 +127,6 @@ START_TEST(paths_as_columns)
     mask_expect_taps(mask, 4, 3, (double[]){0.1, 0.333333343, -1.17549435e-38});
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(other_programs)
 {
@@ -159,7 +154,6 @@ START_TEST(other_programs)
     ck_assert_uint_eq(mask->path_count, 2);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(options_of_convert)
 {
@@ -181,7 +175,6 @@ START_TEST(options_of_convert)
     command_refused(2, "--to is", "$HALO mask convert a.txt c.conf --to word");
     command_refused(2, "needs IN and OUT", "$HALO mask convert a.txt");
 }
-END_TEST
 
 /* A pure delay of 24 samples and half the level: known at each frequency. */
 START_TEST(a_response_has_level_and_phase)
@@ -219,8 +212,3 @@ START_TEST(a_response_has_level_and_phase)
     command_done("$HALO mask convert $FILTERS/hall.wav,channel=2 h.frd");
     command_refused(2, "--rate", "$HALO mask convert a.raw n.frd --raw F32_LE");
 }
-END_TEST
-
-SUITE_MAIN("mask_convert", a_response_has_level_and_phase, mask_keeps_everything, sound_and_text,
-           order_and_map_are_written, doubles_stay_doubles, paths_as_columns, other_programs,
-           options_of_convert)

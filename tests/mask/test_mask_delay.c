@@ -72,7 +72,6 @@ START_TEST(a_single_tap_is_its_place)
     expect_all(silent, 0);
     mask_destroy(silent);
 }
-END_TEST
 
 /* A windowed sinc; `length` odd or even, symmetric. */
 static struct mask *linear_phase(size_t length, double corner)
@@ -101,7 +100,6 @@ START_TEST(linear_phase_is_half_the_length)
             mask_destroy(mask);
         }
 }
-END_TEST
 
 /* As documented in filters/README.md, and half the lengths given there. */
 START_TEST(filters_have_their_documented_delay)
@@ -127,7 +125,6 @@ START_TEST(filters_have_their_documented_delay)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(minimum_phase_has_the_least_delay)
 {
@@ -145,7 +142,6 @@ START_TEST(minimum_phase_has_the_least_delay)
     }
     mask_destroy(identity);
 }
-END_TEST
 
 /* A mask without a distinct peak: the centre of its energy. */
 START_TEST(noise_delay_is_its_energy_centre)
@@ -159,7 +155,6 @@ START_TEST(noise_delay_is_its_energy_centre)
     ck_assert_int_lt(abs(delay_of(mask, MASK_DELAY_AUTO) - 10000), 200);
     mask_destroy(mask);
 }
-END_TEST
 
 /* The same mask after `frames` of silence. */
 static struct mask *later(const struct mask *mask, size_t frames, float gain)
@@ -191,7 +186,6 @@ START_TEST(a_delayed_copy_is_found)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 /* (1 + 0.2 z^-1)^2, which is minimum-phase, and the symmetric filter of the same magnitude.
  * Their correlation by hand: 0.624 at 5, 1.12 at 6, 0.2 at 7. */
@@ -207,7 +201,6 @@ START_TEST(a_twin_of_minimum_phase_is_aligned)
     mask_destroy(a);
     mask_destroy(b);
 }
-END_TEST
 
 /* Paths of only one mask do not count; without common paths each mask's own delay is used. */
 START_TEST(only_common_paths_count)
@@ -224,9 +217,3 @@ START_TEST(only_common_paths_count)
     mask_destroy(a);
     mask_destroy(b);
 }
-END_TEST
-
-SUITE_MAIN("mask_delay", a_single_tap_is_its_place, linear_phase_is_half_the_length,
-           filters_have_their_documented_delay, minimum_phase_has_the_least_delay,
-           noise_delay_is_its_energy_centre, a_delayed_copy_is_found,
-           a_twin_of_minimum_phase_is_aligned, only_common_paths_count)

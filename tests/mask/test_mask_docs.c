@@ -82,6 +82,3 @@ START_TEST(every_example_loads)
     fclose(file);
     ck_assert_uint_ge(examples, EXAMPLES_LEAST);
 }
-END_TEST
-
-SUITE_MAIN("mask_docs", every_example_loads)

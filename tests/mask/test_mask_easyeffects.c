@@ -59,7 +59,6 @@ START_TEST(stereo_kernel)
     }
     mask_destroy(mask);
 }
-END_TEST
 
 /* The larger energy becomes 1; wet and dry. An older preset names a path of another machine, and
  * its plugins have no numbers. */
@@ -77,7 +76,6 @@ START_TEST(level_and_dry_sound)
     ck_assert_double_eq_tol(right[1], 0.25 * scale, 1e-12);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(true_stereo_kernel_at_home)
 {
@@ -98,7 +96,6 @@ START_TEST(true_stereo_kernel_at_home)
     mask_expect_path(mask, 1, 1, 2, (double[]){0.125f, 0.75f});
     mask_destroy(mask);
 }
-END_TEST
 
 static void expect_kernel(const char *name, const struct mask_load_options *options)
 {
@@ -133,7 +130,6 @@ START_TEST(kernels_beside_a_preset)
                  "home/.config/easyeffects/irs");
     expect_kernel("home/.config/easyeffects/output/a.json", NULL);
 }
-END_TEST
 
 /* As an archive of presets has it, and as the preset of another machine names it. */
 START_TEST(kernels_in_a_folder_beside)
@@ -150,7 +146,6 @@ START_TEST(kernels_in_a_folder_beside)
     command_expect(said, "pack/irs/A Room.irs for /home/x/irs/A Room.irs");
     ck_assert_uint_eq(command_lines(said), 1);
 }
-END_TEST
 
 /* What is no filter is left out but for its gains; the rest is there. */
 START_TEST(nonlinear_plugins_are_skipped)
@@ -183,7 +178,6 @@ START_TEST(nonlinear_plugins_are_skipped)
     mask_spec_refused(2, "skip= is for configurations", "Room.irs,skip=nonlinear", NULL);
     mask_spec_refused(2, "is made by halo: skip=", "lowpass:1000,skip=nonlinear", NULL);
 }
-END_TEST
 
 /* Whatever the order is, the kernel sets the rate, and equalisers are made at it. */
 START_TEST(kernels_set_the_rate)
@@ -211,7 +205,6 @@ START_TEST(kernels_set_the_rate)
     mask_destroy(masks[0]);
     mask_destroy(masks[1]);
 }
-END_TEST
 
 /* As in EasyEffects, but not without a word. */
 START_TEST(unknown_settings_are_said)
@@ -223,7 +216,6 @@ START_TEST(unknown_settings_are_said)
     command_expect(said, "equalizer#0: the setting 'tilt' is not known and has no effect");
     command_expect(said, "equalizer#0, band0: the setting 'gian' is not known");
 }
-END_TEST
 
 /* 20 log10 |H| of the prototypes at s = i tan(pi f / 48000) / tan(pi 1000 / 48000). */
 START_TEST(bands)
@@ -252,7 +244,6 @@ START_TEST(bands)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 /* A band without q: has the one that EasyEffects takes then. */
 START_TEST(usual_quality)
@@ -267,7 +258,6 @@ START_TEST(usual_quality)
     mask_destroy(mask);
     mask_destroy(wanted);
 }
-END_TEST
 
 #ifdef HALO_TEST_LSP
 /* All modes of a type in series. The plugin computes in single precision. */
@@ -313,7 +303,6 @@ START_TEST(bands_of_the_plugin_itself)
     for (size_t type = 1; type < sizeof types / sizeof *types; type++)
         expect_plugin(type, types[type]);
 }
-END_TEST
 #define PLUGIN_TESTS bands_of_the_plugin_itself,
 #else
 #define PLUGIN_TESTS
@@ -336,7 +325,6 @@ START_TEST(presets_without_plugins)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(refused)
 {
@@ -387,9 +375,3 @@ START_TEST(refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         mask_refused("a.json", cases[i].text, cases[i].expected);
 }
-END_TEST
-
-SUITE_MAIN("mask_easyeffects", PLUGIN_TESTS stereo_kernel, level_and_dry_sound,
-           true_stereo_kernel_at_home, kernels_beside_a_preset, kernels_in_a_folder_beside,
-           nonlinear_plugins_are_skipped, kernels_set_the_rate, unknown_settings_are_said, bands,
-           usual_quality, presets_without_plugins, refused)

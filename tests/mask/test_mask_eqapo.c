@@ -44,7 +44,6 @@ START_TEST(copies)
     mask_expect_path(mask, 0, 1, 1, (double[]){0.1});
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(selective_delay)
 {
@@ -59,7 +58,6 @@ START_TEST(selective_delay)
     ck_assert_double_gt(mask_column(mask, 0)[480], 0.48);
     mask_destroy(mask);
 }
-END_TEST
 
 /* As many channels as the names need, where the sound's number is unknown. */
 START_TEST(layouts)
@@ -84,7 +82,6 @@ START_TEST(layouts)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(channels_of_other_sounds)
 {
@@ -102,7 +99,6 @@ START_TEST(channels_of_other_sounds)
     mask_refused("e.txt", "Copy: L=0.7*(L+R)\n", "line 1: Copy: takes no parentheses: write");
     mask_refused("e.txt", "Preamp: 0 dB\nChannel: L2\n", "line 2: there is no channel 'L2'");
 }
-END_TEST
 
 /* Names of Copy: mind the case, as in Equalizer APO; those of Channel: are taken in capitals. */
 START_TEST(spelling_of_channels)
@@ -125,7 +121,6 @@ START_TEST(spelling_of_channels)
     mask_refused("e.txt", "Copy: L=R\tR=L\n", "line 1: a tab or quotes: Equalizer APO");
     mask_refused("e.txt", "Preamp: 0 dB\nChannel: \"R\"\n", "line 2: a tab or quotes");
 }
-END_TEST
 
 /* What Equalizer APO reads behind a #, which is left out. */
 START_TEST(tails)
@@ -146,7 +141,6 @@ START_TEST(tails)
                                "Channel: L\n"),
                       "as well"));
 }
-END_TEST
 
 /* ---- files ---- */
 
@@ -181,7 +175,6 @@ START_TEST(includes)
     ck_assert_double_eq_tol(mask_magnitude(mask, 0, 45), 2, 1e-4);
     mask_destroy(mask);
 }
-END_TEST
 
 /* Of two columns: two channels, unless the sound has others; in turn. */
 START_TEST(convolution)
@@ -210,7 +203,6 @@ START_TEST(convolution)
     mask_refused("e.txt", "Convolution: two.txt\nConvolution: one.txt\n",
                  "line 2: a rate of 44100 Hz, where it was 48000 before");
 }
-END_TEST
 
 START_TEST(delays)
 {
@@ -222,7 +214,6 @@ START_TEST(delays)
     mask_refused("e.txt", "Delay: 3 ms; 4 ms\n", "line 1: Delay: must be in ms or samples");
     mask_refused("e.txt", "Delay: -3 ms\n", "line 1: Delay: -3 would be before the sound");
 }
-END_TEST
 
 /* Before the mix is before it, wherever it stands in the file; capture is of microphones. */
 START_TEST(stages)
@@ -239,7 +230,6 @@ START_TEST(stages)
     mask_destroy(mask);
     mask_refused("e.txt", "Preamp: 0 dB\nStage: after\n", "line 2: there is no stage 'after'");
 }
-END_TEST
 
 START_TEST(devices)
 {
@@ -254,7 +244,6 @@ START_TEST(devices)
     mask_refused("e.txt", "Device: A\nPreamp: 0 dB\nDevice: B\nPreamp: 1 dB\n",
                  "line 3: it has settings for several devices, 'A' and 'B'");
 }
-END_TEST
 
 /* The most commands, and one more. */
 START_TEST(many_lines)
@@ -274,7 +263,6 @@ START_TEST(many_lines)
     mask_refused("e.txt", text, "line 100001: it has more than 100000 commands");
     free(text);
 }
-END_TEST
 
 /* ---- what is one ---- */
 
@@ -296,7 +284,6 @@ START_TEST(remarks_of_others)
             mask_destroy(mask);
         }
 }
-END_TEST
 
 /* Names of CamillaDSP's filters that are words of Equalizer APO, too, as in flow style. */
 START_TEST(not_its_own)
@@ -310,7 +297,6 @@ START_TEST(not_its_own)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         mask_refused("c.yml", texts[i], "channels");
 }
-END_TEST
 
 /* Which branches are applied: the sum of the preamps in them. */
 START_TEST(branches)
@@ -363,7 +349,6 @@ START_TEST(branches)
     mask_save_text("e.txt", "Preamp: 0 dB\nIf: inputChannelCount == 2\nEndIf:\n");
     command_expect(mask_said("e.txt", NULL), "line 2: the channels of the sound are taken as 2");
 }
-END_TEST
 
 START_TEST(other_programs)
 {
@@ -390,7 +375,6 @@ START_TEST(other_programs)
     command_expect(notes_of("Made by hand\nPreamp: 0 dB\n"),
                    "line 1: 'Made by hand' is no command of Equalizer APO");
 }
-END_TEST
 
 /* The four texts of an AutoEq result; the fifth, a WAV, is a sound. */
 START_TEST(autoeq)
@@ -412,8 +396,3 @@ START_TEST(autoeq)
             mask_destroy(mask);
         }
 }
-END_TEST
-
-SUITE_MAIN("mask_eqapo", copies, selective_delay, layouts, channels_of_other_sounds,
-           spelling_of_channels, tails, includes, convolution, delays, stages, devices, many_lines,
-           remarks_of_others, not_its_own, branches, other_programs, autoeq)

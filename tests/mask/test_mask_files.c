@@ -36,7 +36,6 @@ START_TEST(rew_normalisation_is_undone)
     mask_expect_taps(mask, 0, 4, (double[]){0, -0.125, 0.25, 0.0625});
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(rew_not_normalised_stays)
 {
@@ -47,7 +46,6 @@ START_TEST(rew_not_normalised_stays)
     mask_expect_taps(mask, 0, 4, (double[]){0, -0.5, 1, 0.25});
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(rew_is_refused_with_the_reason)
 {
@@ -58,7 +56,6 @@ START_TEST(rew_is_refused_with_the_reason)
                  "no '* Data start'");
     mask_refused("a.txt", "* saved by REW\n* Data start\n1\n", "no valid sample interval");
 }
-END_TEST
 
 /* ---- text ---- */
 
@@ -84,7 +81,6 @@ START_TEST(decimal_commas)
     mask_refused("a.txt", "0,5,0,25\n",
                  "'0,5,0,25' is not a number (separate columns by blanks or semicolons)");
 }
-END_TEST
 
 /* What may have been meant otherwise is said. */
 START_TEST(decimal_commas_are_said)
@@ -93,7 +89,6 @@ START_TEST(decimal_commas_are_said)
     mask_save_text("a.txt", "1,0\n0,1\n");
     command_expect(mask_said("a.txt", NULL), "a.txt: its commas are read as decimal marks");
 }
-END_TEST
 
 START_TEST(own_paths)
 {
@@ -117,7 +112,6 @@ START_TEST(own_paths)
     mask_refused("b.mask", "inputs: 2\n1\n", "no path:");
     mask_refused("b.mask", "origin: 1\n1\n", "no tap 1");
 }
-END_TEST
 
 START_TEST(endless_line)
 {
@@ -128,7 +122,6 @@ START_TEST(endless_line)
     mask_refused("a.txt", text, "line 1: too long");
     free(text);
 }
-END_TEST
 
 /* ---- samples without a header ---- */
 
@@ -165,7 +158,6 @@ START_TEST(raw_formats_and_their_names)
         }
     ck_assert_ptr_null(raw_format_named("S24_LE")); /* three bytes or four: ambiguous */
 }
-END_TEST
 
 START_TEST(raw_by_the_name_of_the_file)
 {
@@ -183,7 +175,6 @@ START_TEST(raw_by_the_name_of_the_file)
     mask_save("odd.dbl", doubles, 13);
     mask_spec_refused(1, "not a whole number of frames", "odd.dbl", NULL);
 }
-END_TEST
 
 START_TEST(raw_on_the_command_line)
 {
@@ -202,7 +193,6 @@ START_TEST(raw_on_the_command_line)
     mask_spec_refused(2, "needs raw=", "a.raw,channels=2", NULL);
     mask_spec_refused(1, "raw=FORMAT", "a.raw", NULL);
 }
-END_TEST
 
 /* A comma in the name of a file that is there is no option. */
 START_TEST(commas_in_names)
@@ -228,7 +218,6 @@ START_TEST(commas_in_names)
         "$HALO render ../in.wav o2.wav --chain c.yml && cmp o1.wav o2.wav");
     mask_spec_refused(2, "' left.wav'", "No, left.wav", NULL);
 }
-END_TEST
 
 START_TEST(rates_in_names)
 {
@@ -259,9 +248,3 @@ START_TEST(rates_in_names)
         ck_assert_msg(!strstr(said, "in its name"), "%s: %s", cases[i].name, said);
     }
 }
-END_TEST
-
-SUITE_MAIN("mask_files", rew_normalisation_is_undone, rew_not_normalised_stays,
-           rew_is_refused_with_the_reason, decimal_commas, decimal_commas_are_said, own_paths,
-           endless_line, raw_formats_and_their_names, raw_by_the_name_of_the_file,
-           raw_on_the_command_line, commas_in_names, rates_in_names)

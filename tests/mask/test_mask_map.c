@@ -56,7 +56,6 @@ START_TEST(pairs_filter_what_they_name)
     }
     sound_free(&in);
 }
-END_TEST
 
 START_TEST(other_channels_pass_beside_a_long_mask)
 {
@@ -75,7 +74,6 @@ START_TEST(other_channels_pass_beside_a_long_mask)
     sound_free(&out);
     sound_free(&all);
 }
-END_TEST
 
 /* Frames of silence before time zero of a centred mask are those of the other channels, too. */
 START_TEST(other_channels_stay_aligned)
@@ -86,7 +84,6 @@ START_TEST(other_channels_stay_aligned)
     expect_factors(&in, (double[CHANNELS]){1, 1, 1, 1, 1, 1});
     sound_free(&in);
 }
-END_TEST
 
 START_TEST(names_are_those_of_the_file)
 {
@@ -100,7 +97,6 @@ START_TEST(names_are_those_of_the_file)
                     "\"$HALO\" render in.wav no.wav --mask low.wav,map=FR:FR");
     sound_free(&in);
 }
-END_TEST
 
 START_TEST(what_is_unclear_is_refused)
 {
@@ -141,7 +137,6 @@ START_TEST(what_is_unclear_is_refused)
     source_close(source);
     sound_free(&in);
 }
-END_TEST
 
 START_TEST(a_mask_is_shown_for_the_channels_it_names)
 {
@@ -153,8 +148,3 @@ START_TEST(a_mask_is_shown_for_the_channels_it_names)
     mask_expect_path(mask, 1, 1, 1, (double[]){0.25});
     mask_destroy(mask);
 }
-END_TEST
-
-SUITE_MAIN("mask_map", pairs_filter_what_they_name, other_channels_pass_beside_a_long_mask,
-           other_channels_stay_aligned, names_are_those_of_the_file, what_is_unclear_is_refused,
-           a_mask_is_shown_for_the_channels_it_names)

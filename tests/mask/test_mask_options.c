@@ -75,7 +75,6 @@ START_TEST(cuts_and_delays)
     expect_taps("gain=-6", 100, 0, 0, pow(10, -6 / 20.0));
     expect_taps("gain=6dB invert", 100, 0, 0, -pow(10, 6 / 20.0));
 }
-END_TEST
 
 /* trim, then length, then delay, in whatever order they are written. */
 START_TEST(order_is_fixed)
@@ -83,7 +82,6 @@ START_TEST(order_is_fixed)
     expect_taps("delay=5 length=20 trim=30", 25, 5, 30, 1);
     expect_taps("trim=30 length=20 delay=5", 25, 5, 30, 1);
 }
-END_TEST
 
 START_TEST(fade_is_a_raised_cosine)
 {
@@ -95,7 +93,6 @@ START_TEST(fade_is_a_raised_cosine)
     mask_destroy(whole);
     mask_destroy(mask);
 }
-END_TEST
 
 /* The remaining end fades, not the one that was cut off. */
 START_TEST(fade_comes_after_length)
@@ -106,7 +103,6 @@ START_TEST(fade_comes_after_length)
     mask_destroy(whole);
     mask_destroy(mask);
 }
-END_TEST
 
 static double magnitudes(const struct mask *mask, size_t column, int power)
 {
@@ -130,7 +126,6 @@ START_TEST(normalize_peak)
     mask_destroy(whole);
     mask_destroy(mask);
 }
-END_TEST
 
 /* With a true-stereo mask an output gets two columns: 0 and 2, 1 and 3. */
 START_TEST(normalize_outputs)
@@ -150,7 +145,6 @@ START_TEST(normalize_outputs)
     ck_assert_double_eq_tol(magnitudes(mask, 0, 1), pow(10, -6 / 20.0), 1e-5);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(silence_stays_silence)
 {
@@ -165,7 +159,6 @@ START_TEST(silence_stays_silence)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 /* A delay makes the sound later, also where time zero is inside the mask. */
 START_TEST(delay_keeps_time_zero)
@@ -175,7 +168,6 @@ START_TEST(delay_keeps_time_zero)
     ck_assert_uint_eq(mask->origin, (TAPS - 1) / 2);
     mask_destroy(mask);
 }
-END_TEST
 
 /* A mask without a rate counts in frames of the sound. */
 START_TEST(times_without_a_rate)
@@ -186,7 +178,6 @@ START_TEST(times_without_a_rate)
     ck_assert_uint_eq(mask->taps, 52);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(wrong_arguments_are_refused)
 {
@@ -202,7 +193,6 @@ START_TEST(wrong_arguments_are_refused)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 /* ---- minimum phase ---- */
 
@@ -228,7 +218,6 @@ START_TEST(zeros_are_reflected)
     expect_minimum_phase((double[]){1, -2.25, 0.5}, 3, (double[]){-2, 1.5, -0.25}, 1e-9);
     expect_minimum_phase((double[]){0, 0, 0, -1}, 4, (double[]){-1, 0, 0, 0}, 1e-9);
 }
-END_TEST
 
 static double gain_at(const struct mask *mask, double hz)
 {
@@ -264,7 +253,6 @@ START_TEST(twins_have_the_same_gains)
     mask_destroy(linear);
     mask_destroy(twin);
 }
-END_TEST
 
 /* ---- in commands ---- */
 
@@ -285,7 +273,6 @@ START_TEST(render_takes_them)
     sound_free(&in);
     sound_free(&cut);
 }
-END_TEST
 
 /* Whoever writes an option expects something of it. */
 START_TEST(options_without_effect_are_refused)
@@ -326,10 +313,3 @@ START_TEST(options_without_effect_are_refused)
     mask_destroy(mask_of_spec("four.txt,order=llrrlrrl", &sound));
     mask_destroy(mask_of_spec("four.txt,map=matrix,order=llrrlrrl", &sound));
 }
-END_TEST
-
-SUITE_MAIN("mask_options", cuts_and_delays, order_is_fixed, fade_is_a_raised_cosine,
-           fade_comes_after_length, normalize_peak, normalize_outputs, silence_stays_silence,
-           delay_keeps_time_zero, times_without_a_rate, wrong_arguments_are_refused,
-           zeros_are_reflected, twins_have_the_same_gains, render_takes_them,
-           options_without_effect_are_refused)

@@ -59,7 +59,6 @@ START_TEST(links_and_gains)
     mask_expect_path(mask, 1, 1, 1, (double[]){-0.125});
     mask_destroy(mask);
 }
-END_TEST
 
 /* The same in strict JSON. */
 START_TEST(json_is_read_as_well)
@@ -76,7 +75,6 @@ START_TEST(json_is_read_as_well)
     mask_expect_taps(mask, 1, 2, (double[]){0, 0.5});
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(instances_follow_the_stream)
 {
@@ -111,7 +109,6 @@ START_TEST(instances_follow_the_stream)
     ck_assert_double_eq_tol(sum, 0, 1e-5);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(made_impulses)
 {
@@ -131,7 +128,6 @@ START_TEST(made_impulses)
     mask_expect_path(mask, 0, 2, 8, (double[]){0, h3, 0, h1, 0, -h1, 0, -h3});
     mask_destroy(mask);
 }
-END_TEST
 
 /* From the prototypes in s, by scipy.signal.bilinear: 2000 Hz, Q 1.5, -4 dB. */
 START_TEST(sections)
@@ -164,7 +160,6 @@ START_TEST(sections)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 /* 0.25 + 0.5 z^-1 over 1 - 0.5 z^-1; a gain; and a comb of 2 frames. */
 START_TEST(raw_sections_and_combs)
@@ -186,7 +181,6 @@ START_TEST(raw_sections_and_combs)
         ck_assert_double_eq(mask_column(mask, 0)[k], comb[k]);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(parametric_equaliser)
 {
@@ -204,7 +198,6 @@ START_TEST(parametric_equaliser)
     ck_assert_double_eq_tol(mask_magnitude(mask, 1, 1800), -20 + 4.023167, 2e-6);
     mask_destroy(mask);
 }
-END_TEST
 
 /* The module of a parametric equaliser is a filter chain of one param_eq. */
 START_TEST(equaliser_module)
@@ -234,7 +227,6 @@ START_TEST(equaliser_module)
     mask_refused("a.conf", EQUALISER(""), "without equalizer.filepath");
     mask_refused("a.conf", EQUALISER("equalizer.filepath = \"no.txt\""), "cannot open no.txt");
 }
-END_TEST
 
 /* PipeWire reads so many characters of a number, and takes what is left as the next words. */
 START_TEST(long_numbers_of_a_listing)
@@ -257,7 +249,6 @@ START_TEST(long_numbers_of_a_listing)
     mask_destroy(mask);
     mask_destroy(wanted);
 }
-END_TEST
 
 /* What has no link is named: as an error where nothing is left, else as a note. */
 START_TEST(what_is_not_linked)
@@ -282,7 +273,6 @@ START_TEST(what_is_not_linked)
     mask_save_text("a.conf", text);
     command_expect(mask_said("a.conf", NULL), "node 'b' is linked to no output and left out");
 }
-END_TEST
 
 /* Impulses that nothing needs are not made: these would take half a minute. */
 START_TEST(long_impulses)
@@ -296,7 +286,6 @@ START_TEST(long_impulses)
     mask_save_text("a.conf", text);
     mask_destroy(mask_loaded("a.conf", NULL));
 }
-END_TEST
 
 /* The rate of filters where no file has one, from any of the three places. */
 START_TEST(rates_of_streams)
@@ -323,7 +312,6 @@ START_TEST(rates_of_streams)
     ck_assert_double_eq_tol(mask_column(mask, 0)[4410], 0.1f, 1e-12);
     mask_destroy(mask);
 }
-END_TEST
 
 /* Of several files the one whose rate is the sound's. */
 START_TEST(the_nearest_rate)
@@ -338,7 +326,6 @@ START_TEST(the_nearest_rate)
     ck_assert_uint_eq(mask->rate, 44100);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(refused)
 {
@@ -400,7 +387,6 @@ START_TEST(refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         mask_refused("a.conf", cases[i].text, cases[i].expected);
 }
-END_TEST
 
 /* Ten inputs to one output, which takes two mixers, and one that nothing reaches. */
 START_TEST(written_and_read_again)
@@ -424,9 +410,3 @@ START_TEST(written_and_read_again)
     mask_destroy(b);
     mask_destroy(a);
 }
-END_TEST
-
-SUITE_MAIN("mask_pipewire", links_and_gains, json_is_read_as_well, instances_follow_the_stream,
-           made_impulses, sections, raw_sections_and_combs, parametric_equaliser,
-           long_numbers_of_a_listing, the_nearest_rate, equaliser_module, what_is_not_linked,
-           long_impulses, rates_of_streams, refused, written_and_read_again)

@@ -81,7 +81,6 @@ START_TEST(a_written_mask)
     double error = play("room.conf", -114);
     ck_assert_msg(error < -114, "off by %g dB", error);
 }
-END_TEST
 
 #define NODE(name, label, more) "{ type = builtin name = " name " label = " label " " more " }\n"
 #define LINK(from, to) "{ output = \"" from ":Out\" input = \"" to "\" }\n"
@@ -131,6 +130,3 @@ START_TEST(a_graph)
     double error = play("graph.conf", -85);
     ck_assert_msg(error < -85, "off by %g dB", error);
 }
-END_TEST
-
-SUITE_MAIN("mask_played", a_written_mask, a_graph)

@@ -38,7 +38,6 @@ START_TEST(files_of_each_kind)
     }
     ck_assert_str_eq(command_files(), "a.pdf a.png a.svg");
 }
-END_TEST
 
 /* Curves, axes with units, and legends of both. */
 START_TEST(svg_holds_what_it_should)
@@ -59,7 +58,6 @@ START_TEST(svg_holds_what_it_should)
     ck_assert_uint_ge(count_in("s.svg", "spectrogram of small-room.wav channel 2"), 1);
     ck_assert_str_eq(command_files(), "a.svg s.svg");
 }
-END_TEST
 
 START_TEST(rooms_are_drawn)
 {
@@ -78,7 +76,6 @@ START_TEST(rooms_are_drawn)
     ck_assert_uint_eq(count_in("c.svg", ">1000<"), 0);
     ck_assert_uint_ge(count_in("c.svg", ">2.5<"), 1);
 }
-END_TEST
 
 START_TEST(limits_are_kept)
 {
@@ -97,7 +94,6 @@ START_TEST(limits_are_kept)
     ck_assert_uint_le(command_lines(result.out), 12);
     ck_assert_msg(!strstr(result.out, "2k") && strstr(result.out, "500"), "%s", result.out);
 }
-END_TEST
 
 /* Once, in as many colours and dashes, and in text a letter for each channel. */
 START_TEST(each_channel_has_a_curve)
@@ -118,7 +114,6 @@ START_TEST(each_channel_has_a_curve)
     result = command_done("LC_ALL=C \"$HALO\" mask plot m.txt --what step");
     ck_assert_msg(strstr(result.out, "J###m.txt channel 10"), "%s", result.out);
 }
-END_TEST
 
 /* Those below each other begin and end at the same place. */
 START_TEST(subplots_are_aligned)
@@ -134,7 +129,6 @@ START_TEST(subplots_are_aligned)
                      "awk '$2 - $1 > 50' | sort -u");
     ck_assert_msg(command_lines(result.out) == 2, "%s", result.out);
 }
-END_TEST
 
 START_TEST(subplots_are_chosen)
 {
@@ -145,7 +139,6 @@ START_TEST(subplots_are_chosen)
     ck_assert_uint_eq(count_in("a.svg", "impulse response"), 0);
     ck_assert_uint_eq(count_in("a.svg", "magnitude"), 0);
 }
-END_TEST
 
 START_TEST(masks_of_any_kind_are_drawn)
 {
@@ -162,7 +155,6 @@ START_TEST(masks_of_any_kind_are_drawn)
     result = command_done("\"$HALO\" mask plot zero.txt -o b.png");
     ck_assert_str_eq(result.err, "");
 }
-END_TEST
 
 START_TEST(text_goes_to_the_terminal)
 {
@@ -179,7 +171,6 @@ START_TEST(text_goes_to_the_terminal)
                   "%s", result.out);
     ck_assert_str_eq(command_files(), "");
 }
-END_TEST
 
 START_TEST(what_cannot_be_drawn_is_refused)
 {
@@ -210,7 +201,6 @@ START_TEST(what_cannot_be_drawn_is_refused)
     command_refused(1, "gnuplot could not draw b.svg",
                     "PATH=$PWD/bin:$PATH \"$HALO\" mask plot m.txt -o b.svg");
 }
-END_TEST
 
 /* The old file stays, and nothing else. */
 static void expect_kept(const char *expected, const char *command)
@@ -244,7 +234,6 @@ START_TEST(full_disk_keeps_the_old_file)
         expect_kept("No space left", command);
     }
 }
-END_TEST
 
 START_TEST(file_size_limit_keeps_the_old_file)
 {
@@ -262,7 +251,6 @@ START_TEST(file_size_limit_keeps_the_old_file)
     command_refused(1, "standard output: No space left",
                     "\"$HALO\" mask plot \"$FILTERS/comb.txt\" --what impulse >/dev/full");
 }
-END_TEST
 
 /* A gnuplot that says all is well, and draws nothing or dies half-way. */
 START_TEST(gnuplot_is_not_believed)
@@ -277,7 +265,6 @@ START_TEST(gnuplot_is_not_believed)
                     "PATH=$PWD/bin:$PATH \"$HALO\" mask plot \"$FILTERS/comb.txt\" -f -o old.png");
     }
 }
-END_TEST
 
 /* As a shell writes it, and as it appears in a plot. */
 static const struct {
@@ -309,7 +296,6 @@ START_TEST(start_up_files_change_nothing)
     command_done("mkdir home; echo 'set terminal pdfcairo; exit' >home/.gnuplot; "
                  "HOME=$PWD/home \"$HALO\" mask plot lowpass:1000 -o two.svg; cmp one.svg two.svg");
 }
-END_TEST
 
 /* A signal may interrupt each read from gnuplot, of which some are of a part of the drawing. */
 START_TEST(interrupted_reads_lose_nothing)
@@ -323,7 +309,6 @@ START_TEST(interrupted_reads_lose_nothing)
                      read, EINTR, FAULTS);
     command_done("test -s interrupted");
 }
-END_TEST
 
 /* In legends, all at once, and in titles, where there is one name a plot: every third. */
 START_TEST(names_are_only_text)
@@ -348,29 +333,12 @@ START_TEST(names_are_only_text)
     }
     command_done("set -- *; [ $# = %d ]", (int)NAMES); /* nothing was executed */
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {files_of_each_kind,
-                                  svg_holds_what_it_should,
-                                  rooms_are_drawn,
-                                  limits_are_kept,
-                                  each_channel_has_a_curve,
-                                  subplots_are_aligned,
-                                  subplots_are_chosen,
-                                  masks_of_any_kind_are_drawn,
-                                  text_goes_to_the_terminal,
-                                  what_cannot_be_drawn_is_refused,
-                                  full_disk_keeps_the_old_file,
-                                  file_size_limit_keeps_the_old_file,
-                                  gnuplot_is_not_believed,
-                                  start_up_files_change_nothing,
-                                  interrupted_reads_lose_nothing,
-                                  names_are_only_text};
     if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
         puts("skipped: gnuplot is not installed");
         return 77;
     }
-    return suite_run("mask_plot", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

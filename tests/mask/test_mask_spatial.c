@@ -37,7 +37,6 @@ START_TEST(ambix_loudspeakers)
     mask_expect_path(mask, 1, 1, 1, (double[]){-0.25 * sqrt(3)});
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(ambix_ears)
 {
@@ -56,7 +55,6 @@ START_TEST(ambix_ears)
     mask_expect_path(mask, 0, 1, 50, right);
     mask_destroy(mask);
 }
-END_TEST
 
 /* W X Y Z R S T U V K L M N O P Q of FuMa and the order of SID, by the places of their numbers. */
 START_TEST(ambix_sequences)
@@ -90,7 +88,6 @@ START_TEST(ambix_sequences)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(ambix_refused)
 {
@@ -117,7 +114,6 @@ START_TEST(ambix_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         mask_refused("a.config", cases[i].text, cases[i].expected);
 }
-END_TEST
 
 /* ---- mcfx_convolver ---- */
 
@@ -132,7 +128,6 @@ START_TEST(mcfx_with_channels_alone)
     mask_expect_path(mask, 0, 1, 3, (double[]){0, 0.5, 0.25});
     mask_destroy(mask);
 }
-END_TEST
 
 /* ---- HeSuVi ---- */
 
@@ -175,7 +170,6 @@ START_TEST(hesuvi_orders)
             mask_destroy(mask);
         }
 }
-END_TEST
 
 START_TEST(hesuvi_commands)
 {
@@ -197,7 +191,3 @@ START_TEST(hesuvi_commands)
     mask_spec_refused(2, "order=hesuvi and map= exclude each other",
                       "all.wav,order=hesuvi,map=matrix", &stereo);
 }
-END_TEST
-
-SUITE_MAIN("mask_spatial", ambix_loudspeakers, ambix_ears, ambix_sequences, ambix_refused,
-           mcfx_with_channels_alone, hesuvi_orders, hesuvi_commands)

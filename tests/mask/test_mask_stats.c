@@ -71,7 +71,6 @@ START_TEST(dirac)
     mask_stats_free(&stats);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(moving_average)
 {
@@ -91,7 +90,6 @@ START_TEST(moving_average)
     mask_stats_free(&stats);
     mask_destroy(mask);
 }
-END_TEST
 
 static void expect_phase(const double *values, size_t taps, enum mask_symmetry symmetry,
                          bool minimum)
@@ -115,7 +113,6 @@ START_TEST(phases)
     expect_phase((double[]){0.98, -1}, 2, MASK_ASYMMETRIC, false);
     expect_phase((double[]){1, 0, -1, 0, 1, 0.5}, 6, MASK_ASYMMETRIC, false);
 }
-END_TEST
 
 START_TEST(phases_of_filters)
 {
@@ -139,7 +136,6 @@ START_TEST(phases_of_filters)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(twins_are_of_minimum_phase)
 {
@@ -150,7 +146,6 @@ START_TEST(twins_are_of_minimum_phase)
     mask_stats_free(&stats);
     mask_destroy(mask);
 }
-END_TEST
 
 /* By GNU Octave:
  *   [h, fs] = audioread('hall.wav'); x = h(:, 1); p = max(abs(x));
@@ -185,7 +180,6 @@ START_TEST(hall_as_octave_has_it)
     mask_stats_free(&stats);
     mask_destroy(mask);
 }
-END_TEST
 
 /* The same, with N = 2 ^ 20. */
 START_TEST(lowpass_as_octave_has_it)
@@ -201,7 +195,6 @@ START_TEST(lowpass_as_octave_has_it)
     mask_stats_free(&stats);
     mask_destroy(mask);
 }
-END_TEST
 
 /* With equal inputs an output's level is that of the sum of its columns. */
 START_TEST(outputs_add_their_inputs)
@@ -221,7 +214,6 @@ START_TEST(outputs_add_their_inputs)
     mask_stats_free(&stats);
     mask_destroy(mask);
 }
-END_TEST
 
 /* ---- lint ---- */
 
@@ -268,7 +260,6 @@ START_TEST(a_good_room_has_no_lint)
     ck_assert_str_eq(diagnose(mask, (struct stream_format){.rate = RATE, .channels = 1}), "");
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(the_sound_does_not_fit)
 {
@@ -281,7 +272,6 @@ START_TEST(the_sound_does_not_fit)
                      "no rate but sound 44100: taken as 44100\n");
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(silence_is_found)
 {
@@ -299,7 +289,6 @@ START_TEST(silence_is_found)
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "silent: all taps are zero"));
     mask_destroy(mask);
 }
-END_TEST
 
 /* They end where they are below what single or double precision needs, as they were made; with
  * zeros behind them that is waste. */
@@ -321,7 +310,6 @@ START_TEST(equalisers_are_as_long_as_they_were_made)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(a_cut_tail_is_found)
 {
@@ -332,7 +320,6 @@ START_TEST(a_cut_tail_is_found)
                   "%s", lines);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(levels_are_found)
 {
@@ -354,7 +341,6 @@ START_TEST(levels_are_found)
                   lines);
     mask_destroy(mask);
 }
-END_TEST
 
 /* Taps far below the peak that add up to bass are no silence, wherever they are. */
 START_TEST(quiet_taps_may_be_bass)
@@ -381,7 +367,6 @@ START_TEST(quiet_taps_may_be_bass)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(unlike_channels_are_found)
 {
@@ -421,7 +406,6 @@ START_TEST(unlike_channels_are_found)
     ck_assert_str_eq(diagnose(mask, NO_SOUND), "");
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(clipping_is_found)
 {
@@ -440,7 +424,6 @@ START_TEST(clipping_is_found)
     ck_assert_ptr_null(strstr(diagnose(mask, NO_SOUND), "clipped"));
     mask_destroy(mask);
 }
-END_TEST
 
 /* True stereo in the order of other programs: LL RR LR RL. */
 START_TEST(another_order_is_found)
@@ -458,7 +441,6 @@ START_TEST(another_order_is_found)
     ck_assert_ptr_null(strstr(diagnose(mask, NO_SOUND), "order="));
     mask_destroy(mask);
 }
-END_TEST
 
 /* ---- curves ---- */
 
@@ -494,7 +476,6 @@ START_TEST(curves_of_a_moving_average)
     mask_spectrum_free(&spectrum);
     mask_destroy(mask);
 }
-END_TEST
 
 /* One zero: the phase and delay of 1 - a z in closed form. */
 START_TEST(curves_of_one_zero)
@@ -523,7 +504,6 @@ START_TEST(curves_of_one_zero)
     mask_spectrum_free(&spectrum);
     mask_destroy(mask);
 }
-END_TEST
 
 /* However long a mask is, its peaks are in the curve. */
 START_TEST(long_impulses_keep_their_peaks)
@@ -551,7 +531,6 @@ START_TEST(long_impulses_keep_their_peaks)
     curve_free(&curve);
     mask_destroy(mask);
 }
-END_TEST
 
 /* A 1 kHz tone burst from 100 to 200 ms appears there, and nowhere else. */
 START_TEST(spectrograms_show_when_and_where)
@@ -581,7 +560,6 @@ START_TEST(spectrograms_show_when_and_where)
     spectrogram_free(&picture);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(roughness)
 {
@@ -599,13 +577,3 @@ START_TEST(roughness)
         mask_destroy(mask);
     }
 }
-END_TEST
-
-SUITE_MAIN("mask_stats", dirac, moving_average, phases, phases_of_filters,
-           twins_are_of_minimum_phase, hall_as_octave_has_it, lowpass_as_octave_has_it,
-           outputs_add_their_inputs, a_good_room_has_no_lint, the_sound_does_not_fit,
-           silence_is_found, equalisers_are_as_long_as_they_were_made, a_cut_tail_is_found,
-           levels_are_found, another_order_is_found, quiet_taps_may_be_bass,
-           unlike_channels_are_found, clipping_is_found, curves_of_a_moving_average,
-           curves_of_one_zero, long_impulses_keep_their_peaks, spectrograms_show_when_and_where,
-           roughness)

@@ -55,7 +55,6 @@ START_TEST(any_separator)
         expect_both(mask_loaded("a.txt", NULL));
     }
 }
-END_TEST
 
 /* The first lines may be read in two ways, the later not. */
 START_TEST(commas_are_known_by_all_lines)
@@ -76,7 +75,6 @@ START_TEST(commas_are_known_by_all_lines)
     mask_refused("a.csv", "50% of it\n", "line 1: '50%' is not a number");
     mask_refused("a.csv", "fs=48000\n1\n", "'fs=48000' is not a number (remarks begin with #)");
 }
-END_TEST
 
 /* An empty cell shifts no other: a value would come into another channel. */
 START_TEST(empty_cells)
@@ -87,7 +85,6 @@ START_TEST(empty_cells)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         mask_refused("a.csv", texts[i], "other cells are empty than in the lines before");
 }
-END_TEST
 
 /* ---- encodings ---- */
 
@@ -122,7 +119,6 @@ START_TEST(utf16)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 /* Such a text is copied to a temporary file. */
 START_TEST(utf16_needs_no_tmpdir)
@@ -134,7 +130,6 @@ START_TEST(utf16_needs_no_tmpdir)
         command_expect(result.out, "2 taps");
     }
 }
-END_TEST
 
 /* A pair of surrogates, half of one, half a unit, a control character; and samples that begin so.
  */
@@ -180,7 +175,6 @@ START_TEST(what_only_begins_like_utf16)
     ck_assert_uint_eq(mask->taps, 2);
     mask_destroy(mask);
 }
-END_TEST
 
 /* ---- columns that are no taps ---- */
 
@@ -232,7 +226,6 @@ START_TEST(times_and_counts_are_left_out)
     mask_refused("a.txt", "rate: 44100\n0 1\n0.00002083333 1\n0.0000416667 1\n0.0000625 1\n",
                  "its rate is 44100 Hz, but its times are of 48000");
 }
-END_TEST
 
 static struct mask *counted_integers(void)
 {
@@ -263,7 +256,6 @@ START_TEST(an_index_may_come_first)
     mask_refused("a.csv", ",frequency,raw\n0,20,-3\n1,1000,0\n2,20000,-2\n",
                  "it holds a frequency response, not taps");
 }
-END_TEST
 
 /* Few even steps are like those of taps. */
 START_TEST(short_ramps_are_taps)
@@ -280,7 +272,6 @@ START_TEST(short_ramps_are_taps)
                  "12 80\n13 81\n14 82\n15 80\n16 80\n17 79\n18 78\n19 78\n20 78\n21 78\n",
                  "it holds a frequency response, not taps");
 }
-END_TEST
 
 /* In order, or over two octaves, without negative or equal ones, as frequencies are. */
 START_TEST(integer_taps_are_no_frequencies)
@@ -307,7 +298,6 @@ START_TEST(integer_taps_are_no_frequencies)
     mask_refused("a.txt", "20 412.5\n80 577\n1000 318.3\n",
                  "it holds a frequency response"); /* ohms */
 }
-END_TEST
 
 START_TEST(what_was_taken_is_said)
 {
@@ -332,7 +322,6 @@ START_TEST(what_was_taken_is_said)
         command_expect(mask_said("a.txt", NULL), cases[i].expected);
     }
 }
-END_TEST
 
 /* ---- numbers ---- */
 
@@ -399,7 +388,6 @@ START_TEST(numbers_are_those_of_strtod)
                       "%s: %.17g, not %.17g", text, value, truth);
     }
 }
-END_TEST
 
 /* Lines in another form among plain ones. */
 START_TEST(lines_of_all_forms_stand_together)
@@ -417,9 +405,3 @@ START_TEST(lines_of_all_forms_stand_together)
     mask_refused("w.txt", "0.5 1.5\n1.5 2\n3.5\n", "line 3: 1 columns where");
     mask_refused("w.txt", "0.5 1.5\n1.5 2\n3.5 1e50\n", "line 3");
 }
-END_TEST
-
-SUITE_MAIN("mask_text", numbers_are_those_of_strtod, lines_of_all_forms_stand_together,
-           any_separator, commas_are_known_by_all_lines, empty_cells, utf16, utf16_needs_no_tmpdir,
-           what_only_begins_like_utf16, times_and_counts_are_left_out, an_index_may_come_first,
-           short_ramps_are_taps, integer_taps_are_no_frequencies, what_was_taken_is_said)

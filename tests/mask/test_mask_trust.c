@@ -55,7 +55,6 @@ START_TEST(any_regular_file)
     command_done("ln -s config elsewhere");
     expect_half("elsewhere/relative.conf", NULL); /* the user's own link */
 }
-END_TEST
 
 START_TEST(links_and_devices)
 {
@@ -75,7 +74,6 @@ START_TEST(links_and_devices)
     mask_save_text("config/inner.conf", READING("inner.wav"));
     expect_half("config/inner.conf", NULL);
 }
-END_TEST
 
 START_TEST(without_trust)
 {
@@ -93,7 +91,6 @@ START_TEST(without_trust)
     mask_save_text("config/a.cfg", "48000 1 1 0\n0\n0\nC:\\Filters\\a.wav\n0\n0\n0\n");
     expect_half("config/a.cfg", &strict);
 }
-END_TEST
 
 START_TEST(on_the_command_line)
 {
@@ -117,6 +114,3 @@ START_TEST(on_the_command_line)
     command_done("\"$HALO\" mask convert config/a.conf out.wav --trust-config=no --folder irs");
     command_clean();
 }
-END_TEST
-
-SUITE_MAIN("mask_trust", any_regular_file, links_and_devices, without_trust, on_the_command_line)

@@ -60,14 +60,12 @@ START_TEST(every_form_is_read)
         response_file_free(&response);
     }
 }
-END_TEST
 
 START_TEST(as_taps_every_form_is_refused)
 {
     for (size_t f = 0; f < FORMS; f++)
         mask_refused("mic.txt", forms[f], "frequency response, not taps; response:");
 }
-END_TEST
 
 /* Columns of taps do not rise to 100 and more. */
 START_TEST(taps_stay_taps)
@@ -82,7 +80,6 @@ START_TEST(taps_stay_taps)
     mask_save_text("a.mask", "20 -3\n1000 0\n20000 -4\n");
     mask_destroy(mask_loaded("a.mask", NULL));
 }
-END_TEST
 
 START_TEST(kilohertz_are_read)
 {
@@ -99,7 +96,6 @@ START_TEST(kilohertz_are_read)
         response_file_free(&response);
     }
 }
-END_TEST
 
 START_TEST(few_frequencies_in_any_order_are_no_taps)
 {
@@ -108,7 +104,6 @@ START_TEST(few_frequencies_in_any_order_are_no_taps)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         mask_refused("a.txt", texts[i], "frequency response, not taps; response:");
 }
-END_TEST
 
 /* Of AutoEq's tables and others, what was read is said, and another column can be chosen. */
 START_TEST(columns_have_names)
@@ -139,7 +134,6 @@ START_TEST(columns_have_names)
     command_expect(mask_said("response:b.txt", NULL),
                    "b.txt: its frequencies are not in rising order and were sorted");
 }
-END_TEST
 
 static void expect_refused(const char *text, const char *expected)
 {
@@ -177,7 +171,6 @@ START_TEST(what_may_be_two_things_is_refused)
     expect_refused("1\n0.5\n", "is not a frequency response");
     expect_refused("0 1\n", "is not a frequency response");
 }
-END_TEST
 
 /* ---- masks made of them ---- */
 
@@ -224,7 +217,6 @@ START_TEST(response_has_the_levels_of_the_file)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(inverse_corrects_up_to_its_limit)
 {
@@ -245,7 +237,6 @@ START_TEST(inverse_corrects_up_to_its_limit)
     ck_assert_uint_eq(mask->taps, 400);
     mask_destroy(mask);
 }
-END_TEST
 
 /* As gains, levels of sound pressure would be deafening. */
 START_TEST(sound_pressure_is_relative_to_its_mean)
@@ -261,7 +252,6 @@ START_TEST(sound_pressure_is_relative_to_its_mean)
     ck_assert_double_eq_tol(mask_magnitude(mask, 0, 200), 0, 0.1);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(what_it_does_not_reach_is_said)
 {
@@ -276,10 +266,3 @@ START_TEST(what_it_does_not_reach_is_said)
     mask_spec_refused(1, "No such file", "inverse:none.cal", NULL);
     mask_spec_refused(2, "needs a value", "response:", NULL);
 }
-END_TEST
-
-SUITE_MAIN("response_file", every_form_is_read, as_taps_every_form_is_refused, taps_stay_taps,
-           kilohertz_are_read, few_frequencies_in_any_order_are_no_taps, columns_have_names,
-           what_may_be_two_things_is_refused, response_has_the_levels_of_the_file,
-           inverse_corrects_up_to_its_limit, sound_pressure_is_relative_to_its_mean,
-           what_it_does_not_reach_is_said)

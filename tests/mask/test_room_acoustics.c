@@ -135,7 +135,6 @@ START_TEST(each_octave_has_its_own_decay)
     }
     free(taps);
 }
-END_TEST
 
 /* What is left of chance after the mean of some seeds. */
 static void mean_of(const struct part *parts, double floor, double seconds,
@@ -215,7 +214,6 @@ START_TEST(noise_and_cuts_do_not_matter)
         expect_band(&rows[r], r, &bands[4], 0.1, 1.2);
     }
 }
-END_TEST
 
 /* The direct sound, and a reverberation 20 ms later of known energy. */
 START_TEST(direct_sound_to_reverberation)
@@ -237,7 +235,6 @@ START_TEST(direct_sound_to_reverberation)
         free(taps);
     }
 }
-END_TEST
 
 /* Rates and lengths of all kinds, and what is no room. */
 START_TEST(anything_is_measured)
@@ -258,7 +255,6 @@ START_TEST(anything_is_measured)
             free(taps);
         }
 }
-END_TEST
 
 /* By SciPy: Butterworth filters of the third order, in reverse time. */
 static const struct {
@@ -317,7 +313,6 @@ START_TEST(filters_are_what_scipy_says)
     struct command_result result = command_done("\"$HALO\" mask show lowpass:1000 --json");
     ck_assert_ptr_nonnull(strstr(result.out, "\"room\": null"));
 }
-END_TEST
 
 START_TEST(rooms_are_shown)
 {
@@ -332,7 +327,6 @@ START_TEST(rooms_are_shown)
                           "\"$FILTERS/hum-notch-50.wav\"");
     ck_assert_ptr_null(strstr(result.out, "EDT"));
 }
-END_TEST
 
 /* One column without paths, as curves take it. */
 static struct mask *mask_of(const double *taps, size_t count)
@@ -366,7 +360,6 @@ START_TEST(decays_are_straight)
     mask_destroy(mask);
     free(taps);
 }
-END_TEST
 
 /* Of many taps the largest, also of those before a logarithmic axis. */
 START_TEST(energies_keep_their_peaks)
@@ -395,7 +388,6 @@ START_TEST(energies_keep_their_peaks)
     mask_destroy(mask);
     free(taps);
 }
-END_TEST
 
 /* A sine of 1 kHz falls by 60 dB a second, at 1 kHz and beside it. */
 START_TEST(waterfalls_fall)
@@ -418,8 +410,3 @@ START_TEST(waterfalls_fall)
     mask_destroy(mask);
     free(taps);
 }
-END_TEST
-
-SUITE_MAIN("room_acoustics", each_octave_has_its_own_decay, noise_and_cuts_do_not_matter,
-           direct_sound_to_reverberation, anything_is_measured, filters_are_what_scipy_says,
-           rooms_are_shown, decays_are_straight, energies_keep_their_peaks, waterfalls_fall)

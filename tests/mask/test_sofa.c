@@ -66,7 +66,6 @@ START_TEST(the_nearest_direction)
             mask_destroy(mask);
         }
 }
-END_TEST
 
 START_TEST(delays_are_kept)
 {
@@ -77,7 +76,6 @@ START_TEST(delays_are_kept)
     expect_counted(mask, 0, 1, 3, 1, 6);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(loudspeakers)
 {
@@ -102,7 +100,6 @@ START_TEST(loudspeakers)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(which_ear_is_left)
 {
@@ -115,7 +112,6 @@ START_TEST(which_ear_is_left)
     expect_counted(mask, 0, 0, 1, 0, 0);
     mask_destroy(mask);
 }
-END_TEST
 
 static void expect_pulse(const struct mask *mask, size_t output, double at)
 {
@@ -138,7 +134,6 @@ START_TEST(between_directions)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 /* The lags of a millisecond are many at a high rate, and so are the taps. */
 START_TEST(between_directions_at_a_high_rate)
@@ -151,7 +146,6 @@ START_TEST(between_directions_at_a_high_rate)
     expect_pulse(mask, 1, 6000);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(a_fractional_delay)
 {
@@ -160,7 +154,6 @@ START_TEST(a_fractional_delay)
     expect_pulse(mask, 0, 18.25);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(several_loudspeakers_at_once)
 {
@@ -179,7 +172,6 @@ START_TEST(several_loudspeakers_at_once)
         }
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(a_head_that_turns)
 {
@@ -188,7 +180,6 @@ START_TEST(a_head_that_turns)
     expect_counted(mask, 0, 0, 1, 0, 0);
     mask_destroy(mask);
 }
-END_TEST
 
 /* The samples of a measured head, read by another library. */
 START_TEST(a_measured_head)
@@ -213,7 +204,6 @@ START_TEST(a_measured_head)
         mask_destroy(truth);
     }
 }
-END_TEST
 
 /* ---- PipeWire's spatializer ---- */
 
@@ -301,7 +291,6 @@ START_TEST(the_spatializer_of_pipewire)
                    "filename = t.txt } } ] }\n");
     mask_spec_refused(1, "is no SOFA file", "sp.conf", NULL);
 }
-END_TEST
 
 static const struct stream_format stereo = {.rate = 44100, .channels = 2};
 
@@ -319,7 +308,6 @@ START_TEST(what_it_says)
                    "interpolated: 0.500 of az 30 el 0 at 2 m and 0.500 of az 60");
     command_expect(mask_said("plain.sofa", &stereo), "speakers=stereo, by the sound's 2 channels");
 }
-END_TEST
 
 START_TEST(refused)
 {
@@ -349,7 +337,6 @@ START_TEST(refused)
     mask_spec_refused(0, "has a single direction, for a mono sound, but the sound has 2 channels",
                       "fraction.sofa", &stereo);
 }
-END_TEST
 
 /* Files with a byte changed: read, or refused in a line. */
 START_TEST(damaged_files)
@@ -374,28 +361,11 @@ START_TEST(damaged_files)
         bytes[at] = kept;
     }
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        the_nearest_direction,
-        delays_are_kept,
-        loudspeakers,
-        which_ear_is_left,
-        between_directions,
-        between_directions_at_a_high_rate,
-        a_fractional_delay,
-        several_loudspeakers_at_once,
-        a_head_that_turns,
-        a_measured_head,
-        the_spatializer_of_pipewire,
-        what_it_says,
-        refused,
-        damaged_files,
-    };
 #ifndef HALO_WITH_SOFA
     return SKIPPED;
 #endif
-    return make_files() ? suite_run("sofa", tests, sizeof tests / sizeof *tests) : SKIPPED;
+    return make_files() ? suite_run() : SKIPPED;
 }

@@ -68,7 +68,6 @@ START_TEST(plugins_are_described)
     ck_assert_ptr_null(strstr(result.out, "foreign"));
     ck_assert_ptr_null(strstr(result.out, "other.txt"));
 }
-END_TEST
 
 /* Only at the beginning, and only before a slash. */
 START_TEST(a_home_in_the_path_is_found)
@@ -81,7 +80,6 @@ START_TEST(a_home_in_the_path_is_found)
     ck_assert_ptr_null(strstr(command_run(list, "'~none:x~/mine'").out, ID));
     ck_assert_ptr_null(strstr(command_run(list, "'~mine'").out, ID));
 }
-END_TEST
 
 /* A library that is none, or crashes, hides no other. */
 START_TEST(broken_libraries_are_skipped)
@@ -119,7 +117,6 @@ START_TEST(broken_libraries_are_skipped)
                     "CLAP_PATH=" HALO_TEST_PLUGINS
                     "/clap_broken $HALO render in.wav no.wav --clap " ID "init-crash");
 }
-END_TEST
 
 START_TEST(what_breaks_a_rule_is_refused)
 {
@@ -145,7 +142,6 @@ START_TEST(what_breaks_a_rule_is_refused)
         command_refused(0, refusals[i][1], "$HALO render in.wav no.wav --clap " ID "%s",
                         refusals[i][0]);
 }
-END_TEST
 
 /* ---- sound ---- */
 
@@ -180,7 +176,6 @@ START_TEST(values_and_presets_take_effect)
             expect_gain("out.wav", 0, FRAMES, 0, from_db(cases[i].gain));
         }
 }
-END_TEST
 
 /* In the sandbox, from a folder that no plugin knows of; and a chain takes it along. */
 START_TEST(presets_are_loaded_from_any_file)
@@ -224,7 +219,6 @@ START_TEST(presets_are_loaded_from_any_file)
     command_refused(2, "a file is named with its folder, such as ./gone",
                     "$HALO render in.wav no.wav --clap " ID "keep,preset=gone");
 }
-END_TEST
 
 START_TEST(automation_takes_effect)
 {
@@ -239,7 +233,6 @@ START_TEST(automation_takes_effect)
         expect_gain("out.wav", FRAME, FRAMES, 0, from_db(6));
     }
 }
-END_TEST
 
 /* The plugin ends its process where the transport is another. CLAP counts quarter notes. */
 START_TEST(a_tempo_is_a_transport)
@@ -252,7 +245,6 @@ START_TEST(a_tempo_is_a_transport)
     command_refused(1, "crashed",
                     "RULES_TEMPO=121,4/4 $HALO render in.wav no.wav --tempo 120 --clap " ID "keep");
 }
-END_TEST
 
 /* What a plugin does wrong in process() is said, and heard as silence or not at all. */
 START_TEST(wrong_calls_are_reported)
@@ -274,7 +266,6 @@ START_TEST(wrong_calls_are_reported)
             expect_gain("out.wav", 0, FRAMES, 0, 0);
     }
 }
-END_TEST
 
 /* request_callback leads to on_main_thread, and what changes there becomes known. */
 START_TEST(the_main_thread_is_called)
@@ -283,7 +274,6 @@ START_TEST(the_main_thread_is_called)
     command_done("$HALO render in.wav out.wav --tail none --format float --clap " ID "callback");
     expect_gain("out.wav", 2 * BLOCK, FRAMES, 0, from_db(-20));
 }
-END_TEST
 
 START_TEST(channels_follow_the_ports)
 {
@@ -299,7 +289,6 @@ START_TEST(channels_follow_the_ports)
                  "keep,gain=-20,@mix=0.5");
     expect_gain("mixed.wav", 0, FRAMES, 0, 0.5 + 0.5 * from_db(-20));
 }
-END_TEST
 
 /* ---- latency and tail ---- */
 
@@ -315,7 +304,6 @@ START_TEST(a_latency_is_aligned)
     expect_gain("changed.wav", 0, RATE / 2 - 300, 0, 1);
     expect_gain("changed.wav", RATE / 2 + 2 * BLOCK, FRAMES, 0, 1);
 }
-END_TEST
 
 START_TEST(a_tail_is_exact)
 {
@@ -334,7 +322,6 @@ START_TEST(a_tail_is_exact)
     result = command_done("$HALO render in.wav out.wav -f --tail full --json --clap " ID "endless");
     ck_assert_double_eq(command_number(result.out, "frames_out"), FRAMES);
 }
-END_TEST
 
 /* ---- state ---- */
 
@@ -373,7 +360,6 @@ START_TEST(states_are_saved_and_loaded)
     command_refused(1, "the plugin failed",
                     "$HALO render in.wav no.wav --save-chain s.yml --clap " ID "state-false");
 }
-END_TEST
 
 /* ---- live ---- */
 
@@ -442,7 +428,6 @@ START_TEST(a_live_plugin_restarts_beside_the_step)
     live.instances->kind->reset(live.instances);
     close_live(&live);
 }
-END_TEST
 
 START_TEST(a_live_plugin_is_called_on_its_main_thread)
 {
@@ -456,26 +441,9 @@ START_TEST(a_live_plugin_is_called_on_its_main_thread)
     ck_assert_float_eq_tol(live.out.data[0][0], 0.025F, 1e-6F);
     close_live(&live);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {plugins_are_described,
-                                  a_home_in_the_path_is_found,
-                                  broken_libraries_are_skipped,
-                                  what_breaks_a_rule_is_refused,
-                                  values_and_presets_take_effect,
-                                  presets_are_loaded_from_any_file,
-                                  automation_takes_effect,
-                                  a_tempo_is_a_transport,
-                                  wrong_calls_are_reported,
-                                  the_main_thread_is_called,
-                                  channels_follow_the_ports,
-                                  a_latency_is_aligned,
-                                  a_tail_is_exact,
-                                  states_are_saved_and_loaded,
-                                  a_live_plugin_restarts_beside_the_step,
-                                  a_live_plugin_is_called_on_its_main_thread};
     plugin_rig_prepare();
-    return suite_run("plugin_clap", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

@@ -83,11 +83,9 @@ START_TEST(both_formats_sound_the_same)
         plugin_info_destroy(lv2);
     }
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {both_formats_sound_the_same};
     plugin_rig_prepare();
-    return plugin_rig_code(suite_run("plugin_clap_lv2", tests, 1));
+    return plugin_rig_code(suite_run());
 }

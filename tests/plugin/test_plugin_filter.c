@@ -104,7 +104,6 @@ START_TEST(blocks_are_powers_of_two_where_they_can_be)
         rig_free(&rig);
     }
 }
-END_TEST
 
 /* ---- latency ---- */
 
@@ -125,7 +124,6 @@ START_TEST(latency_is_known_beforehand)
     block_free(&out);
     rig_free(&rig);
 }
-END_TEST
 
 /* The latency is reported only after a third of a second: the first run is late and learns the
  * value, the second one is right from its first frame. */
@@ -157,7 +155,6 @@ START_TEST(late_latency_is_right_after_a_restart)
     block_free(&out);
     rig_free(&rig);
 }
-END_TEST
 
 /* 500 frames, then 200 from frame 5100 on: the plugin skips its input frames 4600 to 4900, and all
  * other frames stay in place. Then 700, which outputs all of them. */
@@ -183,7 +180,6 @@ START_TEST(sound_stays_in_place_while_latency_changes)
     block_free(&in);
     rig_free(&rig);
 }
-END_TEST
 
 /* ---- automation ---- */
 
@@ -241,7 +237,6 @@ START_TEST(steps_begin_at_their_frame)
         rig_free(&rig);
     }
 }
-END_TEST
 
 /* The share of a ramp from frame 1111 to 3003 that holds at a frame of the sound. */
 static float share_at(size_t frame, size_t step)
@@ -278,7 +273,6 @@ START_TEST(ramps_follow_their_formula)
         rig_free(&rig);
     }
 }
-END_TEST
 
 /* As many changes as can be: ramps of several ports, which end and begin anywhere, in long pieces;
  * isolated, they all have to fit into the shared memory. */
@@ -311,7 +305,6 @@ START_TEST(many_ramps_fit)
     block_free(&out[0]);
     block_free(&out[1]);
 }
-END_TEST
 
 /* ---- bad samples ---- */
 
@@ -339,7 +332,6 @@ START_TEST(bad_samples_are_silenced_and_counted)
             rig_free(&rig);
         }
 }
-END_TEST
 
 /* The first absurd sample ends it, and its block and all later ones are silent. */
 START_TEST(absurd_samples_are_failures)
@@ -378,7 +370,6 @@ START_TEST(absurd_samples_are_failures)
             rig_free(&rig);
         }
 }
-END_TEST
 
 /* ---- controls while the sound runs ---- */
 
@@ -406,7 +397,6 @@ START_TEST(controls_apply_at_the_next_block)
     block_free(&in);
     rig_free(&rig);
 }
-END_TEST
 
 START_TEST(stages_list_their_controls)
 {
@@ -479,7 +469,6 @@ START_TEST(stages_list_their_controls)
     filter_destroy(chain);
     stage_list_free(&list);
 }
-END_TEST
 
 START_TEST(streams_refuse_times)
 {
@@ -504,7 +493,6 @@ START_TEST(streams_refuse_times)
         stage_list_free(&list);
     }
 }
-END_TEST
 
 START_TEST(steps_allocate_nothing)
 {
@@ -532,7 +520,6 @@ START_TEST(steps_allocate_nothing)
     block_free(&out);
     rig_free(&rig);
 }
-END_TEST
 
 /* ---- the mix, around a test filter ---- */
 
@@ -610,7 +597,6 @@ START_TEST(dry_is_aligned_and_bypasses)
         filter_destroy(mix);
     }
 }
-END_TEST
 
 /* The sound is 50 frames late before the stage, and 100 more after it. */
 START_TEST(mixes_change_at_their_time)
@@ -640,7 +626,6 @@ START_TEST(mixes_change_at_their_time)
     filter_destroy(mix);
     automation_free(&spec.automation);
 }
-END_TEST
 
 /* The dry sound is untouched at all times, also by a mix that would have changed it. */
 START_TEST(levels_change_at_their_time)
@@ -676,7 +661,6 @@ START_TEST(levels_change_at_their_time)
     filter_destroy(mix);
     automation_free(&spec.automation);
 }
-END_TEST
 
 START_TEST(live_a_failing_stage_is_left_out)
 {
@@ -700,7 +684,6 @@ START_TEST(live_a_failing_stage_is_left_out)
     block_free(&out);
     filter_destroy(mix);
 }
-END_TEST
 
 START_TEST(live_a_late_stage_is_left_out_meanwhile)
 {
@@ -728,28 +711,9 @@ START_TEST(live_a_late_stage_is_left_out_meanwhile)
     block_free(&in);
     filter_destroy(mix);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {blocks_are_powers_of_two_where_they_can_be,
-                                  latency_is_known_beforehand,
-                                  late_latency_is_right_after_a_restart,
-                                  sound_stays_in_place_while_latency_changes,
-                                  steps_begin_at_their_frame,
-                                  ramps_follow_their_formula,
-                                  many_ramps_fit,
-                                  absurd_samples_are_failures,
-                                  bad_samples_are_silenced_and_counted,
-                                  controls_apply_at_the_next_block,
-                                  stages_list_their_controls,
-                                  streams_refuse_times,
-                                  steps_allocate_nothing,
-                                  dry_is_aligned_and_bypasses,
-                                  mixes_change_at_their_time,
-                                  levels_change_at_their_time,
-                                  live_a_failing_stage_is_left_out,
-                                  live_a_late_stage_is_left_out_meanwhile};
     plugin_rig_prepare();
-    return plugin_rig_code(suite_run("plugin filter", tests, sizeof tests / sizeof *tests));
+    return plugin_rig_code(suite_run());
 }

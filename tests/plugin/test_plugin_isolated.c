@@ -136,7 +136,6 @@ START_TEST(isolated_ladspa_is_identical)
     check_same(info, &settings, NULL, NULL, 0);
     plugin_info_destroy(info);
 }
-END_TEST
 
 START_TEST(isolated_limiter_is_identical)
 {
@@ -155,7 +154,6 @@ START_TEST(isolated_limiter_is_identical)
     check_same(info, &settings, &first, changes, sizeof changes / sizeof *changes);
     plugin_info_destroy(info);
 }
-END_TEST
 
 START_TEST(late_latency_is_reported_by_block)
 {
@@ -169,7 +167,6 @@ START_TEST(late_latency_is_reported_by_block)
     check_same(info, &settings, &first, &change, 1);
     plugin_info_destroy(info);
 }
-END_TEST
 
 START_TEST(isolated_lv2_is_identical)
 {
@@ -185,7 +182,6 @@ START_TEST(isolated_lv2_is_identical)
         plugin_info_destroy(info);
     }
 }
-END_TEST
 
 /* Without its preset it has no mask. */
 START_TEST(lv2_presets_reach_the_child)
@@ -199,7 +195,6 @@ START_TEST(lv2_presets_reach_the_child)
     check_same(info, &settings, NULL, NULL, 0);
     plugin_info_destroy(info);
 }
-END_TEST
 
 static const char SAMPLE[] = "/usr/lib/lv2/eg-sampler.lv2/click.wav";
 
@@ -235,7 +230,6 @@ START_TEST(lv2_settings_and_states_reach_the_child)
     save(info, &settings, "again");
     plugin_info_destroy(info);
 }
-END_TEST
 
 /* ---- failures ---- */
 
@@ -277,7 +271,6 @@ START_TEST(ends_are_reported)
     check_end("lv2", "urn:halo:test:hang", 0.5,
               "hung at 0.496 s, in block 94 (no answer for 0.5 s)");
 }
-END_TEST
 
 static void check_refused(const char *kind, const char *id, double patience, const char *expected)
 {
@@ -310,7 +303,6 @@ START_TEST(openings_fail_in_one_line)
     check_refused("lv2", "urn:halo:test:crash-asked", 30, "crashed while it was loaded");
     check_refused("lv2", "urn:halo:test:hang-loaded", 0.1, "hung while it was loaded");
 }
-END_TEST
 
 START_TEST(a_missing_program_is_reported)
 {
@@ -330,7 +322,6 @@ START_TEST(a_missing_program_is_reported)
     ck_assert_ptr_nonnull(strstr(reported, "it could not be started: No such file"));
     plugin_info_destroy(info);
 }
-END_TEST
 
 /* ---- nothing is left behind ---- */
 
@@ -364,7 +355,6 @@ START_TEST(nothing_is_left_behind)
     ck_assert(!has_shared_memory());
     ck_assert_uint_eq(plugin_rig_descriptors(), before);
 }
-END_TEST
 
 /* ---- output of a plugin ---- */
 
@@ -413,7 +403,6 @@ START_TEST(plugin_output_becomes_a_detail)
     reported = spec_reported(VERBOSITY_NORMAL);
     ck_assert_uint_eq(reported.lines, 0);
 }
-END_TEST
 
 /* ---- live ---- */
 
@@ -481,7 +470,6 @@ START_TEST(live_is_identical_in_the_same_block)
     check_live_same("lv2", "http://gareus.org/oss/lv2/dpl#stereo", 1, NULL, 0);
     check_live_same("clap", "org.halo.test.keep", 1, NULL, 0);
 }
-END_TEST
 
 static void finish(struct plugin_instances *instances)
 {
@@ -520,7 +508,6 @@ START_TEST(live_continues_after_late_pieces)
     block_free(&out);
     plugin_info_destroy(info);
 }
-END_TEST
 
 /* Always too slow, though it has answered before each block: the step seldom waits. */
 START_TEST(live_seldom_waits_for_one_that_is_always_late)
@@ -549,7 +536,6 @@ START_TEST(live_seldom_waits_for_one_that_is_always_late)
     block_free(&out);
     plugin_info_destroy(info);
 }
-END_TEST
 
 /* Where others of the chain took all the time, it is heard again with the next block. */
 START_TEST(live_forgives_what_others_took)
@@ -572,7 +558,6 @@ START_TEST(live_forgives_what_others_took)
     block_free(&out);
     plugin_info_destroy(info);
 }
-END_TEST
 
 /* It costs one wait, not one for each block. */
 START_TEST(live_waits_once_for_one_that_hangs)
@@ -597,7 +582,6 @@ START_TEST(live_waits_once_for_one_that_hangs)
     block_free(&out);
     plugin_info_destroy(info);
 }
-END_TEST
 
 static void check_live_end(const char *id, double patience, const char *expected)
 {
@@ -633,7 +617,6 @@ START_TEST(live_ends_do_not_wait)
     check_live_end("mean:hang", 0.5, "hung at 0.000 s, in block 1 (no answer for 0.5 s)");
     setenv("ASAN_OPTIONS", before, true);
 }
-END_TEST
 
 /* ---- signals ---- */
 
@@ -671,7 +654,6 @@ START_TEST(the_child_dies_with_its_parent)
         pause_ms(5);
     ck_assert(!plugin_rig_runs(child));
 }
-END_TEST
 
 START_TEST(a_signal_ends_waiting_for_one_that_hangs)
 {
@@ -682,7 +664,6 @@ START_TEST(a_signal_ends_waiting_for_one_that_hangs)
     ck_assert(has_said("stopped"));
     ck_assert(!plugin_rig_runs(child));
 }
-END_TEST
 
 START_TEST(terminal_signals_are_halo_s)
 {
@@ -697,30 +678,9 @@ START_TEST(terminal_signals_are_halo_s)
     ck_assert(has_said("stopped"));
     ck_assert(!plugin_rig_runs(child));
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {isolated_ladspa_is_identical,
-                                  isolated_limiter_is_identical,
-                                  late_latency_is_reported_by_block,
-                                  isolated_lv2_is_identical,
-                                  lv2_presets_reach_the_child,
-                                  lv2_settings_and_states_reach_the_child,
-                                  ends_are_reported,
-                                  openings_fail_in_one_line,
-                                  a_missing_program_is_reported,
-                                  nothing_is_left_behind,
-                                  plugin_output_becomes_a_detail,
-                                  live_is_identical_in_the_same_block,
-                                  live_continues_after_late_pieces,
-                                  live_seldom_waits_for_one_that_is_always_late,
-                                  live_forgives_what_others_took,
-                                  live_waits_once_for_one_that_hangs,
-                                  live_ends_do_not_wait,
-                                  the_child_dies_with_its_parent,
-                                  a_signal_ends_waiting_for_one_that_hangs,
-                                  terminal_signals_are_halo_s};
     plugin_rig_prepare();
-    return plugin_rig_code(suite_run("plugin_isolated", tests, sizeof tests / sizeof *tests));
+    return plugin_rig_code(suite_run());
 }

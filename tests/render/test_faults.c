@@ -217,44 +217,37 @@ START_TEST(failures_of_renders)
 {
     run(renders, COUNT(renders), KINDS);
 }
-END_TEST
 
 START_TEST(failures_of_tags)
 {
     run(tags, COUNT(tags), KINDS);
 }
-END_TEST
 
 START_TEST(failures_of_masks)
 {
     run(masks, COUNT(masks), KINDS);
 }
-END_TEST
 
 START_TEST(failures_of_devices)
 {
     run(devices, COUNT(devices), KINDS);
 }
-END_TEST
 
 START_TEST(failures_of_collecting)
 {
     run(collections, 1, KINDS);
     run(collections + 1, 1, CALLS); /* an old folder is removed as well as memory lets it */
 }
-END_TEST
 
 START_TEST(failures_of_streams)
 {
     run(streams, COUNT(streams), KINDS);
 }
-END_TEST
 
 START_TEST(failures_of_plugins)
 {
     run(plugins, COUNT(plugins), KINDS);
 }
-END_TEST
 
 /* ---- little memory in all ---- */
 
@@ -294,8 +287,3 @@ START_TEST(little_memory_is_an_error)
         }
     }
 }
-END_TEST
-
-SUITE_MAIN("faults", little_memory_is_an_error, failures_of_renders, failures_of_tags,
-           failures_of_collecting, failures_of_masks, failures_of_devices, failures_of_streams,
-           failures_of_plugins)

@@ -139,7 +139,6 @@ START_TEST(wrong_usage_is_reported)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         command_refused(2, rows[i].expected, "\"$HALO\" %s", rows[i].arguments);
 }
-END_TEST
 
 START_TEST(commas_in_names_are_escaped)
 {
@@ -156,7 +155,6 @@ START_TEST(commas_in_names_are_escaped)
     ck_assert_uint_eq(out.block.frames, 5099);
     sound_free(&out);
 }
-END_TEST
 
 START_TEST(names_may_look_like_options)
 {
@@ -166,7 +164,6 @@ START_TEST(names_may_look_like_options)
     command_done("cp in.wav 'with blank.wav' && \"$HALO\" render 'with blank.wav' 'out put.wav'");
     command_done("\"$HALO\" render ./in.wav ./.hidden.wav && [ -f .hidden.wav ]");
 }
-END_TEST
 
 START_TEST(help_is_not_an_error)
 {
@@ -187,7 +184,6 @@ START_TEST(help_is_not_an_error)
     ck_assert_int_ne(command_run("\"$HALO\" --help >/dev/full").code,
                      access("/dev/full", W_OK) == 0 ? 0 : -1);
 }
-END_TEST
 
 /* ---- sounds ---- */
 
@@ -218,7 +214,6 @@ START_TEST(invalid_sounds_are_refused)
     command_refused(1, "standard input", "\"$HALO\" render - out.wav </dev/null");
     command_refused(1, "standard input", "\"$HALO\" render - out.wav <folder");
 }
-END_TEST
 
 START_TEST(unreadable_files_are_refused)
 {
@@ -232,7 +227,6 @@ START_TEST(unreadable_files_are_refused)
     command_done("chmod 644 in.wav; mkdir closed; chmod 555 closed");
     command_refused(1, "Permission denied", "\"$HALO\" render in.wav closed/out.wav");
 }
-END_TEST
 
 /* Overwrite `count` bytes of a good file with zeros. */
 static void damage(const char *from, const char *to, long at, size_t count)
@@ -274,7 +268,6 @@ START_TEST(headers_of_no_channels_or_rate_are_refused)
             "\"$HALO\" render %s out.wav", bad);
     }
 }
-END_TEST
 
 START_TEST(sample_sizes_that_no_file_has_are_refused)
 {
@@ -292,7 +285,6 @@ START_TEST(sample_sizes_that_no_file_has_are_refused)
     sound_noise_file("4.wav", 1, SF_FORMAT_WAV | SF_FORMAT_IMA_ADPCM, 48000, 1, 1000);
     command_done("\"$HALO\" render 4.wav out.wav -f");
 }
-END_TEST
 
 /* libsndfile turns a rate of 0 into 1 Hz there; the header decides. */
 START_TEST(aiff_of_no_channels_or_rate_is_refused)
@@ -304,7 +296,6 @@ START_TEST(aiff_of_no_channels_or_rate_is_refused)
     damage("good.aiff", "rate.aiff", 28, 8);
     refuse_sound("rate.aiff", "rate.aiff");
 }
-END_TEST
 
 /* The MP3 library prints messages of its own, which must not appear. */
 START_TEST(truncated_mp3_is_reported_in_one_line)
@@ -319,7 +310,6 @@ START_TEST(truncated_mp3_is_reported_in_one_line)
     command_refused(1, "missing", "\"$HALO\" render cut.mp3 out.wav --format pcm16");
     command_done("\"$HALO\" render cut.mp3 out.wav --format pcm16 --allow-truncated");
 }
-END_TEST
 
 START_TEST(nan_sounds_are_refused)
 {
@@ -341,7 +331,6 @@ START_TEST(nan_sounds_are_refused)
                             "--mask m.wav");
         }
 }
-END_TEST
 
 /* Finite in the file, infinite in single precision. */
 START_TEST(doubles_beyond_floats_are_refused)
@@ -374,7 +363,6 @@ START_TEST(doubles_beyond_floats_are_refused)
     command_done("\"$HALO\" render bad.wav quiet.wav --precision double --normalize -1 && "
                  "\"$HALO\" render in.wav out.wav --noise quiet.wav,snr=10,start=0");
 }
-END_TEST
 
 /* Two finite sounds and a filter that overflows. */
 START_TEST(sums_beyond_floats_are_refused)
@@ -386,7 +374,6 @@ START_TEST(sums_beyond_floats_are_refused)
                     "\"$HALO\" render in.wav out.wav --format float --mask loud.txt "
                     "--gain 200");
 }
-END_TEST
 
 /* ---- masks ---- */
 
@@ -418,7 +405,6 @@ START_TEST(invalid_masks_are_refused)
     sound_free(&none);
     refuse_mask("none.wav", "none.wav");
 }
-END_TEST
 
 START_TEST(truncated_masks_are_refused)
 {
@@ -426,7 +412,6 @@ START_TEST(truncated_masks_are_refused)
     command_done("head -c 300 m.wav >cut.wav");
     refuse_mask("cut.wav", "missing");
 }
-END_TEST
 
 START_TEST(nan_masks_are_refused)
 {
@@ -442,7 +427,6 @@ START_TEST(nan_masks_are_refused)
         refuse_mask("bad.wav", "778"); /* its offset */
     }
 }
-END_TEST
 
 START_TEST(bad_lines_are_named)
 {
@@ -483,7 +467,6 @@ START_TEST(bad_lines_are_named)
         refuse_mask("bad.txt", "bad.txt");
     }
 }
-END_TEST
 
 static void put_big(unsigned char *at, uint64_t value, size_t bytes)
 {
@@ -534,7 +517,6 @@ START_TEST(masks_longer_than_memory_are_refused)
     refuse_mask("claim.caf", "missing");
     command_done("rm -f huge.caf");
 }
-END_TEST
 
 /* ---- the output ---- */
 
@@ -552,7 +534,6 @@ START_TEST(unwritable_outputs_are_refused)
     command_refused(1, "exists", "\"$HALO\" render m.wav in.wav");
     command_refused(0, "", "\"$HALO\" render in.wav \"$(printf '%%300d' 1).wav\"");
 }
-END_TEST
 
 /* A FLAC holds 8 channels, an Opus file few rates. */
 START_TEST(unsupported_container_contents_are_refused)
@@ -574,7 +555,6 @@ START_TEST(unsupported_container_contents_are_refused)
                     "{ \"$HALO\" render in.wav - --container caf; echo $? >.code; } | "
                     "cat >/dev/null; code=$(cat .code); rm .code; exit $code");
 }
-END_TEST
 
 /* One line only: no note on the output's format before an error about the output. */
 START_TEST(refusal_is_one_line)
@@ -585,7 +565,6 @@ START_TEST(refusal_is_one_line)
     sound_noise_file("lossy.wav", 1, SF_FORMAT_WAV | SF_FORMAT_ULAW, 44100, 2, 100);
     command_refused(2, "", "\"$HALO\" render lossy.wav out.opus");
 }
-END_TEST
 
 /* ---- random damage ---- */
 
@@ -642,7 +621,6 @@ START_TEST(damaged_headers_never_crash)
         }
     }
 }
-END_TEST
 
 /* As long as a stream has no known length, libsndfile looks for the chunk after the last one. */
 START_TEST(a_stream_that_ends_within_its_header_is_refused)
@@ -653,16 +631,3 @@ START_TEST(a_stream_that_ends_within_its_header_is_refused)
         "echo %s | base64 -d | timeout -k 1 10 \"$HALO\" render - out.wav --gain 0",
         "cmlmZi6Rv////1JJRkb///////9A/wAAAAAAADUIJARELW8AAcwAAAPw+2cAAAAAAAAAAAAAAAAAAAAAAAAAAADw+2cAAAAAAQAAAAAAAAByIGZpbGUz4NAr");
 }
-END_TEST
-
-SUITE_MAIN("render_errors", wrong_usage_is_reported, commas_in_names_are_escaped,
-           names_may_look_like_options, help_is_not_an_error, invalid_sounds_are_refused,
-           unreadable_files_are_refused, headers_of_no_channels_or_rate_are_refused,
-           sample_sizes_that_no_file_has_are_refused, aiff_of_no_channels_or_rate_is_refused,
-           truncated_mp3_is_reported_in_one_line, nan_sounds_are_refused,
-           doubles_beyond_floats_are_refused, sums_beyond_floats_are_refused,
-           invalid_masks_are_refused, truncated_masks_are_refused, nan_masks_are_refused,
-           bad_lines_are_named, masks_longer_than_memory_are_refused,
-           unwritable_outputs_are_refused, unsupported_container_contents_are_refused,
-           refusal_is_one_line, damaged_headers_never_crash,
-           a_stream_that_ends_within_its_header_is_refused)

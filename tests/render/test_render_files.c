@@ -114,7 +114,6 @@ START_TEST(every_format_of_the_library_is_read)
     }
     ck_assert_int_gt(read, 80); /* 1.0.31 and later have a hundred */
 }
-END_TEST
 
 struct conversion {
     const char *from;
@@ -239,7 +238,6 @@ START_TEST(container_by_name_and_samples_as_the_input)
     for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++)
         check_conversion(&conversions[i]);
 }
-END_TEST
 
 START_TEST(format_and_container_can_be_chosen)
 {
@@ -269,7 +267,6 @@ START_TEST(format_and_container_can_be_chosen)
     }
     sound_free(&in);
 }
-END_TEST
 
 START_TEST(any_rate_is_kept)
 {
@@ -283,7 +280,6 @@ START_TEST(any_rate_is_kept)
         sound_free(&out);
     }
 }
-END_TEST
 
 START_TEST(one_frame_is_one)
 {
@@ -297,7 +293,6 @@ START_TEST(one_frame_is_one)
     command_expect(command_done("\"$HALO\" render in.wav o.wav -v --threads 1 --mask m.txt").err,
                    "on 1 thread\n");
 }
-END_TEST
 
 /* An identity filter loses no bit in any format that float32 can hold. */
 START_TEST(identity_is_exact)
@@ -318,7 +313,6 @@ START_TEST(identity_is_exact)
         }
     }
 }
-END_TEST
 
 /* ---- tags ---- */
 
@@ -394,7 +388,6 @@ START_TEST(tags_are_carried_over)
                           tags_of(to), own[i] & own[j]);
         }
 }
-END_TEST
 
 START_TEST(tags_go_through_pipes)
 {
@@ -409,7 +402,6 @@ START_TEST(tags_go_through_pipes)
     command_done("cat in.wav | \"$HALO\" render - - | \"$HALO\" render - twice.wav");
     ck_assert_uint_eq(tags_of("twice.wav"), own);
 }
-END_TEST
 
 /* ---- streams ---- */
 
@@ -436,7 +428,6 @@ START_TEST(pipes_give_what_files_give)
             sound_free(&to);
         }
 }
-END_TEST
 
 /* Standard input and output may be files, or an offset in a file. */
 START_TEST(redirected_streams_are_streams)
@@ -458,7 +449,6 @@ START_TEST(redirected_streams_are_streams)
         sound_free(&in);
     }
 }
-END_TEST
 
 START_TEST(au_goes_through_pipes)
 {
@@ -484,7 +474,6 @@ START_TEST(au_goes_through_pipes)
         sound_free(&wav);
     }
 }
-END_TEST
 
 /* As written by programs that cannot seek back to the header. */
 static void set_sizes(const char *name, uint32_t value, bool au)
@@ -526,7 +515,6 @@ START_TEST(zero_sizes_mean_a_stream)
             sound_free(&in);
         }
 }
-END_TEST
 
 START_TEST(other_chunks_are_ignored)
 {
@@ -543,7 +531,6 @@ START_TEST(other_chunks_are_ignored)
         sound_free(&out);
     }
 }
-END_TEST
 
 START_TEST(report_of_a_stream_goes_to_standard_error)
 {
@@ -558,7 +545,6 @@ START_TEST(report_of_a_stream_goes_to_standard_error)
     result = command_done("\"$HALO\" render - out.wav --json --force <in.wav");
     ck_assert_uint_eq((size_t)command_number(result.out, "frames_in"), FRAMES);
 }
-END_TEST
 
 START_TEST(streams_are_passed_on_while_they_arrive)
 {
@@ -573,7 +559,6 @@ START_TEST(streams_are_passed_on_while_they_arrive)
     command_done("\"$HALO\" render part out.wav && \"$HALO\" render in.wav same.wav && "
                  "cmp out.wav same.wav");
 }
-END_TEST
 
 /* ---- OUT that is not a plain file ---- */
 
@@ -593,7 +578,6 @@ START_TEST(fifo_is_written_through)
     sound_free(&back);
     ck_assert_str_eq(command_files(), "back.wav copy in.fifo in.wav out.wav");
 }
-END_TEST
 
 START_TEST(devices_are_written_through)
 {
@@ -610,7 +594,6 @@ START_TEST(devices_are_written_through)
     }
     command_done("[ ! -e /dev/full ] || [ -c /dev/full ]");
 }
-END_TEST
 
 /* A symbolic link that leads to a pipe. */
 START_TEST(devices_named_for_streams_work)
@@ -624,7 +607,6 @@ START_TEST(devices_named_for_streams_work)
     sound_free(&in);
     sound_free(&out);
 }
-END_TEST
 
 START_TEST(closed_pipe_is_an_error)
 {
@@ -636,7 +618,6 @@ START_TEST(closed_pipe_is_an_error)
     ck_assert_uint_eq(command_lines(result.err), 1);
     ck_assert(strstr(result.err, "halo: ") == result.err);
 }
-END_TEST
 
 START_TEST(symbolic_links_are_followed)
 {
@@ -661,7 +642,6 @@ START_TEST(symbolic_links_are_followed)
     command_done("ln -s circle.wav circle.wav");
     command_refused(1, "circle.wav", "\"$HALO\" render in.wav circle.wav");
 }
-END_TEST
 
 static off_t size_of(const char *name)
 {
@@ -690,7 +670,6 @@ START_TEST(permissions_follow_the_umask)
     ck_assert_uint_eq(mode_of("b.wav"), 0640);
     ck_assert_uint_eq(mode_of("a.wav"), 0755);
 }
-END_TEST
 
 /* ---- no loss of existing files ---- */
 
@@ -708,7 +687,6 @@ START_TEST(existing_file_is_kept_without_force)
     sound_free(&out);
     ck_assert_str_eq(command_files(), "before in.wav out.wav");
 }
-END_TEST
 
 /* When rendering over a file fails, the file stays as it was, including its inode. */
 START_TEST(failure_keeps_the_existing_file)
@@ -724,7 +702,6 @@ START_TEST(failure_keeps_the_existing_file)
     command_refused(1, "in.wav", "\"$HALO\" render in.wav new.wav --normalize -1");
     command_done("[ \"$(cat out.wav)\" = precious ] && ls -i out.wav | cmp - before");
 }
-END_TEST
 
 START_TEST(input_is_never_the_output)
 {
@@ -744,7 +721,6 @@ START_TEST(input_is_never_the_output)
     command_refused(0, "in.wav", "\"$HALO\" render - in.wav --force <in.wav");
     command_done("cmp in.wav copy && [ -L symbolic.wav ]");
 }
-END_TEST
 
 struct way {
     const char *extension, *options;
@@ -781,7 +757,6 @@ START_TEST(same_command_same_bytes)
     };
     check_same_bytes(ways, sizeof ways / sizeof *ways);
 }
-END_TEST
 
 /* An Ogg stream has a random serial number from libsndfile: the samples are equal, the bytes are
  * not. */
@@ -797,7 +772,6 @@ START_TEST(same_command_same_samples_of_ogg)
         command_done("cmp %s-0.wav %s-1.wav", extensions[i], extensions[i]);
     }
 }
-END_TEST
 
 /* ---- truncated files ---- */
 
@@ -844,7 +818,6 @@ START_TEST(truncated_files_are_refused)
         sound_free(&out);
     }
 }
-END_TEST
 
 /* It has no length in its header, but a mark on its last page. */
 START_TEST(ogg_without_its_end_is_refused)
@@ -870,7 +843,6 @@ START_TEST(ogg_without_its_end_is_refused)
                      "\"$HALO\" render 5 b.au -f; cmp a.au b.au");
     }
 }
-END_TEST
 
 /* libsndfile reads the first of them. */
 START_TEST(ogg_chains_are_refused)
@@ -892,7 +864,6 @@ START_TEST(ogg_chains_are_refused)
         command_expect(result.err, only_first);
     }
 }
-END_TEST
 
 START_TEST(truncated_streams_are_refused)
 {
@@ -910,7 +881,6 @@ START_TEST(truncated_streams_are_refused)
         sound_free(&out);
     }
 }
-END_TEST
 
 /* Only the sound counts: a truncated chunk after it does not matter. */
 START_TEST(sound_before_a_truncated_chunk_is_read)
@@ -923,7 +893,6 @@ START_TEST(sound_before_a_truncated_chunk_is_read)
     ck_assert_uint_eq(out.block.frames, 1000);
     sound_free(&out);
 }
-END_TEST
 
 /* ---- levels ---- */
 
@@ -960,7 +929,6 @@ START_TEST(dither_is_triangular_or_none)
     sound_free(&none);
     sound_free(&in);
 }
-END_TEST
 
 /* A tone of less than half a step: rounding removes it, dither keeps it. */
 START_TEST(dither_keeps_what_is_below_a_step)
@@ -984,7 +952,6 @@ START_TEST(dither_keeps_what_is_below_a_step)
     sound_free(&tpdf);
     sound_free(&none);
 }
-END_TEST
 
 /* Steps of the format from full scale to zero. */
 static double steps_of(int format)
@@ -1045,7 +1012,6 @@ START_TEST(integers_saturate_and_are_reported)
             sound_free(&out);
         }
 }
-END_TEST
 
 /* Steps below full scale, where the sound itself fits. */
 START_TEST(the_advice_holds_where_dither_alone_clips)
@@ -1070,7 +1036,6 @@ START_TEST(the_advice_holds_where_dither_alone_clips)
         ck_assert_double_eq(command_number(result.out, "clipped"), 0);
     }
 }
-END_TEST
 
 START_TEST(floats_do_not_clip)
 {
@@ -1087,7 +1052,6 @@ START_TEST(floats_do_not_clip)
     sound_free(&in);
     sound_free(&out);
 }
-END_TEST
 
 static double peak_of(const char *name)
 {
@@ -1129,7 +1093,6 @@ START_TEST(normalizing_sets_the_peak)
                  "\"$HALO\" render stream.wav again.wav");
     ck_assert_double_eq_tol(peak_of("stream.wav"), pow(10, -1.0 / 20), 1e-5);
 }
-END_TEST
 
 START_TEST(normalizing_keeps_the_samples_in_proportion)
 {
@@ -1152,7 +1115,6 @@ START_TEST(normalizing_keeps_the_samples_in_proportion)
     sound_free(&in);
     sound_free(&out);
 }
-END_TEST
 
 /* By the meter of loudness and true peaks, of the samples that were written. */
 static void expect_loudness(const char *path, double lufs)
@@ -1207,7 +1169,6 @@ START_TEST(normalizing_sets_the_loudness)
     command_refused(2, "LUFS from -70 to 0", "\"$HALO\" render noise.wav o.wav --normalize 3LUFS");
     command_refused(2, "LUFS from -70 to 0", "\"$HALO\" render noise.wav o.wav --normalize xLUFS");
 }
-END_TEST
 
 /* A sine has the same pitch, level and place at another rate, whatever is taken of it. */
 START_TEST(another_rate_is_the_same_sound)
@@ -1240,7 +1201,6 @@ START_TEST(another_rate_is_the_same_sound)
         sound_free(&out);
     }
 }
-END_TEST
 
 START_TEST(a_tail_can_have_a_time)
 {
@@ -1271,7 +1231,6 @@ START_TEST(a_tail_can_have_a_time)
     command_refused(2, "full or none",
                     "\"$HALO\" render in.wav o.wav -f --mask m.wav,level=input --tail 1s");
 }
-END_TEST
 
 START_TEST(channels_have_names)
 {
@@ -1294,7 +1253,6 @@ START_TEST(channels_have_names)
     command_refused(2, "'left' is no channel", "\"$HALO\" render in.wav o.wav --channel left");
     command_refused(2, "separated by commas", "\"$HALO\" render in.wav o.wav --channel 1,");
 }
-END_TEST
 
 START_TEST(encoders_have_a_quality)
 {
@@ -1317,7 +1275,6 @@ START_TEST(encoders_have_a_quality)
     command_refused(2, "loses nothing", "\"$HALO\" render in.wav o.flac --quality 5");
     command_refused(2, "from 0 to 10", "\"$HALO\" render in.wav o.ogg --quality 11");
 }
-END_TEST
 
 START_TEST(silence_cannot_be_normalized_and_stays)
 {
@@ -1328,7 +1285,6 @@ START_TEST(silence_cannot_be_normalized_and_stays)
     render_done("in.wav", "out.wav", "--normalize -16LUFS");
     ck_assert_double_eq(peak_of("out.wav"), 0);
 }
-END_TEST
 
 /* ---- interruption ---- */
 
@@ -1368,7 +1324,6 @@ START_TEST(signals_leave_no_partial_file)
         command_done("[ \"$(cat old.wav)\" = precious ] && ls -i old.wav | cmp - before");
     }
 }
-END_TEST
 
 /* The letter of its state in /proc: 'S' while it waits, but for a processor. */
 static char state_of(pid_t process)
@@ -1413,7 +1368,6 @@ START_TEST(signals_end_a_wait)
     }
     close(fifo);
 }
-END_TEST
 
 /* Nothing is visible from outside: the spool has no name. */
 static bool spool_grows(void)
@@ -1431,7 +1385,6 @@ START_TEST(signals_leave_no_spool)
     interrupt(SIGTERM, spool_grows,
               "in.wav out.wav --edge wrap --tail none --mask \"$FILTERS/lowpass-1k.wav\"");
 }
-END_TEST
 
 /* A disk of 128 KiB, in a name space that is removed afterwards. */
 #define ON_SMALL_DISK                                                                              \
@@ -1461,7 +1414,6 @@ START_TEST(full_disk_leaves_no_partial_file)
                       left.out);
     }
 }
-END_TEST
 
 START_TEST(file_size_limit_leaves_no_partial_file)
 {
@@ -1481,7 +1433,6 @@ START_TEST(file_size_limit_leaves_no_partial_file)
     command_refused(1, "made.wav",
                     "ulimit -f 100; (\"$HALO\" mask make lowpass:100,taps=99999 -o made.wav)");
 }
-END_TEST
 
 /* ---- size ---- */
 
@@ -1511,7 +1462,6 @@ START_TEST(memory_does_not_grow_with_the_sound)
                       "%s: %ld, %ld and %ld KiB", commands[i], memory[0], memory[1], memory[2]);
     }
 }
-END_TEST
 
 static double free_gigabytes(void)
 {
@@ -1563,7 +1513,6 @@ START_TEST(wav_past_4_gb_is_rf64)
     expect_same_samples("\"$HALO\" render in.wav - --format double | "
                         "\"$HALO\" render - - --format pcm16");
 }
-END_TEST
 
 /* Its first frame is unlike the others, by which a length would be guessed. */
 START_TEST(mp3_without_a_length_is_read_to_its_end)
@@ -1574,7 +1523,6 @@ START_TEST(mp3_without_a_length_is_read_to_its_end)
         "v.mp3 && $HALO render v.mp3 a.wav -f && cat v.mp3 | $HALO render - b.wav -f && cmp a.wav b.wav && "
         "test $(soxi -s a.wav) -ge 176400 || exit 1; done");
 }
-END_TEST
 
 /* Fewer bytes of samples than some headers have. */
 START_TEST(sounds_of_a_few_frames_stay_as_they_are)
@@ -1601,28 +1549,3 @@ START_TEST(sounds_of_a_few_frames_stay_as_they_are)
         sound_free(&in);
     }
 }
-END_TEST
-
-SUITE_MAIN("render_files",
-           memory_does_not_grow_with_the_sound, /* first, while the suite itself is small */
-           every_format_of_the_library_is_read, container_by_name_and_samples_as_the_input,
-           format_and_container_can_be_chosen, any_rate_is_kept, one_frame_is_one,
-           sounds_of_a_few_frames_stay_as_they_are, identity_is_exact, tags_are_carried_over,
-           tags_go_through_pipes, pipes_give_what_files_give, redirected_streams_are_streams,
-           au_goes_through_pipes, zero_sizes_mean_a_stream, other_chunks_are_ignored,
-           report_of_a_stream_goes_to_standard_error, streams_are_passed_on_while_they_arrive,
-           fifo_is_written_through, devices_are_written_through, devices_named_for_streams_work,
-           closed_pipe_is_an_error, symbolic_links_are_followed, permissions_follow_the_umask,
-           existing_file_is_kept_without_force, failure_keeps_the_existing_file,
-           input_is_never_the_output, same_command_same_bytes, same_command_same_samples_of_ogg,
-           truncated_files_are_refused, ogg_without_its_end_is_refused, ogg_chains_are_refused,
-           truncated_streams_are_refused, sound_before_a_truncated_chunk_is_read,
-           dither_is_triangular_or_none, dither_keeps_what_is_below_a_step,
-           integers_saturate_and_are_reported, the_advice_holds_where_dither_alone_clips,
-           floats_do_not_clip, normalizing_sets_the_peak, normalizing_sets_the_loudness,
-           another_rate_is_the_same_sound, a_tail_can_have_a_time, channels_have_names,
-           encoders_have_a_quality, normalizing_keeps_the_samples_in_proportion,
-           silence_cannot_be_normalized_and_stays, signals_leave_no_partial_file,
-           signals_end_a_wait, signals_leave_no_spool, full_disk_leaves_no_partial_file,
-           file_size_limit_leaves_no_partial_file, mp3_without_a_length_is_read_to_its_end,
-           wav_past_4_gb_is_rf64)

@@ -80,7 +80,6 @@ START_TEST(plugins_follow_their_formulas)
         sound_free(&out);
     }
 }
-END_TEST
 
 /* It delays nothing but reports 10 ms, which are removed. */
 START_TEST(latency_that_is_reported_is_taken_off)
@@ -104,7 +103,6 @@ START_TEST(latency_that_is_reported_is_taken_off)
     sound_free(&in);
     sound_free(&out);
 }
-END_TEST
 
 START_TEST(masks_work_around_plugins)
 {
@@ -139,7 +137,6 @@ START_TEST(masks_work_around_plugins)
     }
     sound_free(&alone);
 }
-END_TEST
 
 /* ---- channels ---- */
 
@@ -175,7 +172,6 @@ START_TEST(channels_are_mapped)
     command_refused(1, "has 2 inputs and 2 outputs, the sound 3 channels: choose channels",
                     "\"$HALO\" render in.wav out.wav --lv2 http://gareus.org/oss/lv2/balance");
 }
-END_TEST
 
 /* ---- mix, bypass, automation ---- */
 
@@ -198,7 +194,6 @@ START_TEST(bypassed_stages_change_no_bit)
         expect_same_channels("out.wav", "in.wav");
     }
 }
-END_TEST
 
 /* The mask's latency is half its length, and the dry sound is delayed by the same. */
 START_TEST(mixes_are_aligned)
@@ -216,7 +211,6 @@ START_TEST(mixes_are_aligned)
     sound_free(&in);
     sound_free(&out);
 }
-END_TEST
 
 static float db(float value)
 {
@@ -254,7 +248,6 @@ START_TEST(values_change_at_their_time)
     sound_free(&in);
     sound_free(&out);
 }
-END_TEST
 
 /* At one second the first sample that differs is number 48000, whatever is before the stage, and
  * wherever the plugin runs; a mix and a gain have their first value there, and leave it with the
@@ -292,7 +285,6 @@ START_TEST(a_second_is_48000_frames)
     }
     sound_free(&in);
 }
-END_TEST
 
 /* The delay is dry 480 frames late at the stage, so whole blocks begin at other frames there. */
 START_TEST(plugins_that_want_whole_blocks_say_so)
@@ -305,7 +297,6 @@ START_TEST(plugins_that_want_whole_blocks_say_so)
     result = command_done("\"$HALO\" render -f in.wav out.wav --lv2 " EG_AMP ",at=1000:gain=3");
     ck_assert_ptr_null(strstr(result.err, "changed every"));
 }
-END_TEST
 
 START_TEST(stages_fade_in_and_out)
 {
@@ -325,7 +316,6 @@ START_TEST(stages_fade_in_and_out)
     sound_free(&in);
     sound_free(&out);
 }
-END_TEST
 
 /* ---- side chains ---- */
 
@@ -411,7 +401,6 @@ START_TEST(side_chains_duck)
         sound_free(&file);
     }
 }
-END_TEST
 
 /* Of a sound file that is longer than memory, no more is read than the sound needs; and of one that
  * is damaged behind that, no harm comes. */
@@ -440,7 +429,6 @@ START_TEST(side_chains_are_read_as_the_sound_goes_on)
     command_refused(1, "as a side chain: a sample is not a number",
                     "\"$HALO\" render main.wav o.wav --lv2 %s,@sidechain=bad.wav", id);
 }
-END_TEST
 
 /* At another rate, in a chain in another folder; and what is wrong. */
 START_TEST(side_chains_are_files)
@@ -474,7 +462,6 @@ START_TEST(side_chains_are_files)
     command_refused(2, "declares no side chain",
                     "\"$HALO\" render main.wav o.wav --lv2 " EG_AMP ",@sidechain=2");
 }
-END_TEST
 
 /* ---- tempo ---- */
 
@@ -526,7 +513,6 @@ START_TEST(plugins_know_the_position)
         command_refused(2, "120 or 90,6/8", "\"$HALO\" render in.wav o.wav --gain 0 --tempo %s",
                         wrong[w]);
 }
-END_TEST
 
 /* The first channel is what `tempo` says, the second the beats; both are 0 without a tempo. */
 static void expect_position(const char *options, double tempo, double beats_per_second)
@@ -555,7 +541,6 @@ START_TEST(designated_controls_know_the_position)
                     0.75); /* a value that the user sets wins */
     expect_position("--lv2 urn:halo:test:beat-controls", 0, 0);
 }
-END_TEST
 
 /* A chain file holds the tempo; --tempo comes before it. */
 START_TEST(chains_keep_the_tempo)
@@ -580,7 +565,6 @@ START_TEST(chains_keep_the_tempo)
     command_done("\"$HALO\" render in.wav b.wav %s --save-chain e.yml && ! grep -q tempo e.yml",
                  stage);
 }
-END_TEST
 
 /* ---- late, bad and endless plugins ---- */
 
@@ -606,7 +590,6 @@ START_TEST(latency_reported_late_renders_again)
     sound_free(&in);
     sound_free(&out);
 }
-END_TEST
 
 /* Rendering again overwrites the chain saved before. */
 START_TEST(a_chain_is_saved_once)
@@ -623,7 +606,6 @@ START_TEST(a_chain_is_saved_once)
                     "\"$HALO\" render in.wav out.wav --chain chain.yml --save-chain other.yml");
     command_done("test ! -e other.yml");
 }
-END_TEST
 
 START_TEST(bad_samples_are_counted)
 {
@@ -641,7 +623,6 @@ START_TEST(bad_samples_are_counted)
     ck_assert_float_ne(out.block.data[0][5007], 0);
     sound_free(&out);
 }
-END_TEST
 
 START_TEST(absurd_samples_end_the_render)
 {
@@ -668,7 +649,6 @@ START_TEST(absurd_samples_end_the_render)
     ck_assert_float_eq_tol(out.block.data[0][5000], 2, 1e-4F);
     sound_free(&out);
 }
-END_TEST
 
 START_TEST(crashes_end_the_render)
 {
@@ -680,7 +660,6 @@ START_TEST(crashes_end_the_render)
     command_refused(1, "urn:halo:test:crash",
                     "\"$HALO\" render in.wav out.wav --lv2 urn:halo:test:crash,at=40000,@mix=0.5");
 }
-END_TEST
 
 START_TEST(tails_end_when_quiet)
 {
@@ -711,7 +690,6 @@ START_TEST(tails_end_when_quiet)
     sound_free(&out);
     sound_free(&in);
 }
-END_TEST
 
 /* ---- errors ---- */
 
@@ -748,7 +726,6 @@ START_TEST(wrong_arguments_are_refused)
         command_refused(rows[r].code, rows[r].expected, "\"$HALO\" render in.wav out.wav %s",
                         rows[r].stage);
 }
-END_TEST
 
 /* Requires the packages; without them there is little to test. */
 static bool is_there(void)
@@ -772,31 +749,8 @@ static bool is_there(void)
 
 int main(void)
 {
-    const TTest *const tests[] = {plugins_follow_their_formulas,
-                                  latency_that_is_reported_is_taken_off,
-                                  masks_work_around_plugins,
-                                  channels_are_mapped,
-                                  bypassed_stages_change_no_bit,
-                                  mixes_are_aligned,
-                                  values_change_at_their_time,
-                                  a_second_is_48000_frames,
-                                  plugins_that_want_whole_blocks_say_so,
-                                  stages_fade_in_and_out,
-                                  side_chains_duck,
-                                  side_chains_are_files,
-                                  side_chains_are_read_as_the_sound_goes_on,
-                                  plugins_know_the_position,
-                                  designated_controls_know_the_position,
-                                  chains_keep_the_tempo,
-                                  latency_reported_late_renders_again,
-                                  a_chain_is_saved_once,
-                                  bad_samples_are_counted,
-                                  absurd_samples_end_the_render,
-                                  crashes_end_the_render,
-                                  tails_end_when_quiet,
-                                  wrong_arguments_are_refused};
     plugin_rig_prepare();
     if (!is_there())
         return plugin_rig_code(EXIT_SUCCESS);
-    return suite_run("render_plugins", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

@@ -78,7 +78,6 @@ START_TEST(identity_gives_the_sound_back)
     ck_assert_uint_eq(out.block.frames, N + TAIL);
     sound_free(&out);
 }
-END_TEST
 
 /* From options to file, including the handling of the sound's end. */
 static void check_truth(const char *spec, struct spectral_settings settings, struct mask2d *mask)
@@ -122,7 +121,6 @@ START_TEST(output_equals_the_truth)
                                            .end = N},
                 spectral_truth_mean(1, 9));
 }
-END_TEST
 
 /* The end of a pipe is not known in advance; with zeros beyond it that makes no difference. */
 START_TEST(blocks_threads_and_pipes_make_no_difference)
@@ -143,7 +141,6 @@ START_TEST(blocks_threads_and_pipes_make_no_difference)
         expect_alike("a.wav", "c.wav", N + TAIL, -120);
     }
 }
-END_TEST
 
 /* Two stages commute, and the latency of each is accounted for. */
 START_TEST(it_combines_with_other_stages)
@@ -166,7 +163,6 @@ START_TEST(it_combines_with_other_stages)
     render_done("in.wav", "h.wav", "--spectral box2d:3x3,@bypass --tail none");
     expect_alike("in.wav", "h.wav", N, -150);
 }
-END_TEST
 
 START_TEST(report_is_complete)
 {
@@ -195,7 +191,6 @@ START_TEST(report_is_complete)
     command_expect(result.err, "3 x 3 coefficients, in two passes");
     command_expect(result.err, "frames of 2048, 512 apart, window hann, on cpu, latency ");
 }
-END_TEST
 
 START_TEST(wrong_arguments_are_refused)
 {
@@ -244,7 +239,6 @@ START_TEST(wrong_arguments_are_refused)
     command_refused(1, "cannot read mask r.mask2d: line 2: 1 columns where the rows before have 2",
                     "\"$HALO\" render in.wav out.wav --spectral r.mask2d");
 }
-END_TEST
 
 static double energy_of(const struct sound *sound)
 {
@@ -282,8 +276,3 @@ START_TEST(recordings_are_separated)
     double drums = struck_db("drums.wav"), guitar = struck_db("guitar.wav");
     ck_assert_msg(drums > guitar + 6, "drums %g dB, guitar %g dB", drums, guitar);
 }
-END_TEST
-
-SUITE_MAIN("render_spectral", identity_gives_the_sound_back, output_equals_the_truth,
-           blocks_threads_and_pipes_make_no_difference, it_combines_with_other_stages,
-           report_is_complete, wrong_arguments_are_refused, recordings_are_separated)

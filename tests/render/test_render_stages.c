@@ -64,7 +64,6 @@ START_TEST(changes_count_from_the_end)
                     "$HALO render one.wav no.wav --gain 0,at=end-1s:gain=-6"
                     ",at=end-1s-10:gain=-6");
 }
-END_TEST
 
 /* ---- routing ---- */
 
@@ -131,7 +130,6 @@ START_TEST(masks_are_routed)
     for (size_t i = 0; i < sizeof routings / sizeof *routings; i++)
         check_routing(&routings[i]);
 }
-END_TEST
 
 START_TEST(counts_that_do_not_fit_are_refused)
 {
@@ -156,7 +154,6 @@ START_TEST(counts_that_do_not_fit_are_refused)
                         rows[i].options);
     }
 }
-END_TEST
 
 START_TEST(matrices_that_do_not_divide_are_refused)
 {
@@ -169,7 +166,6 @@ START_TEST(matrices_that_do_not_divide_are_refused)
     command_refused(2, "map=matrix",
                     "\"$HALO\" render in.wav out.wav --mask m.wav,map=matrix,channel=1");
 }
-END_TEST
 
 /* ---- stages in a row ---- */
 
@@ -236,7 +232,6 @@ START_TEST(gains_are_exact)
     sound_free(&one);
     sound_free(&in);
 }
-END_TEST
 
 /* Mono to two channels, then through true stereo: the other order would give other channels, and
  * each change of length shows. */
@@ -269,7 +264,6 @@ START_TEST(stages_apply_in_order)
     block_free(&e);
     sound_free(&in);
 }
-END_TEST
 
 /* ---- text masks ---- */
 
@@ -315,7 +309,6 @@ START_TEST(text_masks_are_read)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         expect_taps(rows[i].text, rows[i].channels, rows[i].taps, rows[i].values);
 }
-END_TEST
 
 /* ---- masks of another rate ---- */
 
@@ -383,7 +376,6 @@ START_TEST(resampled_masks_keep_their_response)
         sound_free(&mask);
     }
 }
-END_TEST
 
 START_TEST(resampled_identity_changes_no_tone)
 {
@@ -401,7 +393,6 @@ START_TEST(resampled_identity_changes_no_tone)
     expect_close("out.wav", &in.block, 1e-4);
     sound_free(&in);
 }
-END_TEST
 
 START_TEST(masks_of_the_same_or_no_rate_stay)
 {
@@ -417,7 +408,6 @@ START_TEST(masks_of_the_same_or_no_rate_stay)
         ck_assert_double_eq(command_number(result.out, "frames_out"), 101);
     }
 }
-END_TEST
 
 /* Resampled, then routed: the columns keep their places. */
 START_TEST(resampled_masks_are_routed)
@@ -449,7 +439,6 @@ START_TEST(resampled_masks_are_routed)
     sound_free(&four);
     sound_free(&in);
 }
-END_TEST
 
 /* ---- beyond the boundaries ---- */
 
@@ -518,7 +507,6 @@ START_TEST(boundaries_are_ghost_cells)
                     check_boundary(boundaries[e], lengths[n], taps[t], "centre");
             }
 }
-END_TEST
 
 /* The sound is extended, not each stage's input: ghost cells reach through all masks. */
 START_TEST(boundaries_hold_for_masks_in_a_row)
@@ -543,7 +531,6 @@ START_TEST(boundaries_hold_for_masks_in_a_row)
         sound_free(&in);
     }
 }
-END_TEST
 
 /* A part is a sound of its own: what it is extended by is its own, too. */
 START_TEST(boundaries_hold_for_parts)
@@ -582,7 +569,6 @@ START_TEST(boundaries_hold_for_parts)
     }
     sound_free(&in);
 }
-END_TEST
 
 START_TEST(boundaries_need_no_tail)
 {
@@ -600,7 +586,6 @@ START_TEST(boundaries_need_no_tail)
     }
     render_done("in.wav", "out.wav", "--mask m.wav --edge zero --tail full");
 }
-END_TEST
 
 /* A stream knows its start once it has arrived, and never its end in advance: modes that work
  * are right, the others are refused with the reason. */
@@ -637,7 +622,6 @@ START_TEST(boundaries_of_streams_are_right_or_refused)
         command_refused(0, "seek", "cat in.wav | \"$HALO\" render - pipe.wav %s", options);
     }
 }
-END_TEST
 
 /* ---- align and tail ---- */
 
@@ -673,7 +657,6 @@ START_TEST(centre_follows_textbook_indexing)
         sound_free(&out);
     }
 }
-END_TEST
 
 START_TEST(odd_symmetric_masks_shift_no_phase)
 {
@@ -690,7 +673,6 @@ START_TEST(odd_symmetric_masks_shift_no_phase)
     sound_free(&in);
     sound_free(&out);
 }
-END_TEST
 
 START_TEST(tails_have_the_length_promised)
 {
@@ -718,7 +700,6 @@ START_TEST(tails_have_the_length_promised)
             sound_free(&none);
         }
 }
-END_TEST
 
 /* A mask that decays by 60 dB in a second, is silent for a long time, and has a late echo. */
 static void save_decay(const char *name, size_t echo)
@@ -763,7 +744,6 @@ START_TEST(tail_ends_when_it_stays_below)
     check_until("-300dB", 1e-15, 99999);
     check_until("60dB", 1000, 0); /* below the level from the start: the sound itself is kept */
 }
-END_TEST
 
 START_TEST(shortest_sounds)
 {
@@ -794,7 +774,6 @@ START_TEST(shortest_sounds)
             sound_free(&out);
         }
 }
-END_TEST
 
 /* ---- the report ---- */
 
@@ -838,7 +817,6 @@ START_TEST(report_is_complete)
     json_decref(root);
     sound_free(&out);
 }
-END_TEST
 
 START_TEST(report_has_the_latency_of_centred_masks)
 {
@@ -849,7 +827,6 @@ START_TEST(report_has_the_latency_of_centred_masks)
         command_done("\"$HALO\" render in.wav out.wav --mask m.wav --align centre --json");
     ck_assert_double_ge(command_number(result.out, "latency"), 150);
 }
-END_TEST
 
 /* The report is valid JSON whatever the file names; names need not be UTF-8. */
 START_TEST(report_survives_strange_names)
@@ -863,7 +840,6 @@ START_TEST(report_survives_strange_names)
         ck_assert_double_eq(command_number(result.out, "frames_out"), 100);
     }
 }
-END_TEST
 
 /* Of a sound that is not spoiled. */
 START_TEST(quiet_prints_nothing)
@@ -887,7 +863,6 @@ START_TEST(quiet_prints_nothing)
     ck_assert_double_eq(command_number(result.out, "frames_in"), 10000);
     ck_assert_uint_eq(command_lines(command_run("\"$HALO\" render -q no.wav x.wav").err), 1);
 }
-END_TEST
 
 START_TEST(normal_output_is_text)
 {
@@ -900,7 +875,6 @@ START_TEST(normal_output_is_text)
     ck_assert(strchr(result.err, '\r') == NULL); /* no progress bar without a terminal */
     ck_assert(strchr(result.err, '\033') == NULL);
 }
-END_TEST
 
 START_TEST(verbose_reports_the_paths)
 {
@@ -927,7 +901,6 @@ START_TEST(verbose_reports_the_paths)
     struct command_result normal = command_done("\"$HALO\" render -f in.wav out.wav --mask m.wav");
     ck_assert_ptr_null(strstr(normal.err, "->"));
 }
-END_TEST
 
 /* A quarter of the rate, sampled between its peaks: the true peak is 3 dB above the samples. */
 static void check_true_peak(uint32_t rate)
@@ -953,7 +926,6 @@ START_TEST(verbose_reports_the_true_peak)
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
         check_true_peak(rates[i]);
 }
-END_TEST
 
 /* The output on a terminal: standard error is one, the rest is not. */
 static void run_on_terminal(const char *line, char *text, size_t capacity)
@@ -999,7 +971,6 @@ START_TEST(terminal_shows_progress)
     run_on_terminal(line, text, sizeof text);
     ck_assert_str_eq(text, "");
 }
-END_TEST
 
 /* ---- backends ---- */
 
@@ -1029,7 +1000,6 @@ START_TEST(backends_agree)
     sound_free(&columns);
     sound_free(&in);
 }
-END_TEST
 
 START_TEST(auto_reports_its_choice)
 {
@@ -1040,7 +1010,6 @@ START_TEST(auto_reports_its_choice)
         command_done("\"$HALO\" render in.wav out.wav --mask m.wav --verbose");
     ck_assert(strstr(result.err, "cpu") || strstr(result.err, "direct"));
 }
-END_TEST
 
 /* No GPU, or a build without CUDA: auto falls back to the CPU, an explicit request fails with a
  * message. */
@@ -1057,7 +1026,6 @@ START_TEST(missing_gpu_is_reported)
                         options[w]);
     command_done("CUDA_VISIBLE_DEVICES= \"$HALO\" render in.wav out.wav --mask m.wav");
 }
-END_TEST
 
 START_TEST(blocks_of_any_length_work)
 {
@@ -1070,7 +1038,6 @@ START_TEST(blocks_of_any_length_work)
         sound_expect_filtered("out.wav", "in.wav", "m.wav");
     }
 }
-END_TEST
 
 START_TEST(threads_give_the_same_bytes)
 {
@@ -1085,7 +1052,6 @@ START_TEST(threads_give_the_same_bytes)
         command_done("cmp 1.wav 2.wav && cmp 1.wav 3.wav");
     }
 }
-END_TEST
 
 START_TEST(long_masks_on_long_sounds)
 {
@@ -1097,20 +1063,3 @@ START_TEST(long_masks_on_long_sounds)
     sound_free(&columns);
     sound_free(&in);
 }
-END_TEST
-
-SUITE_MAIN("render_stages", changes_count_from_the_end, masks_are_routed,
-           counts_that_do_not_fit_are_refused, matrices_that_do_not_divide_are_refused,
-           gains_are_exact, stages_apply_in_order, text_masks_are_read,
-           resampled_masks_keep_their_response, resampled_identity_changes_no_tone,
-           masks_of_the_same_or_no_rate_stay, resampled_masks_are_routed,
-           boundaries_are_ghost_cells, boundaries_hold_for_masks_in_a_row,
-           boundaries_hold_for_parts, boundaries_need_no_tail,
-           boundaries_of_streams_are_right_or_refused, centre_follows_textbook_indexing,
-           odd_symmetric_masks_shift_no_phase, tails_have_the_length_promised,
-           tail_ends_when_it_stays_below, shortest_sounds, report_is_complete,
-           report_has_the_latency_of_centred_masks, report_survives_strange_names,
-           quiet_prints_nothing, normal_output_is_text, verbose_reports_the_paths,
-           verbose_reports_the_true_peak, terminal_shows_progress, backends_agree,
-           missing_gpu_is_reported, blocks_of_any_length_work, auto_reports_its_choice,
-           threads_give_the_same_bytes, long_masks_on_long_sounds)

@@ -161,7 +161,6 @@ START_TEST(loops_that_run_away_are_found)
             }
     ck_assert_uint_ge(soon, loops * 9 / 10);
 }
-END_TEST
 
 START_TEST(loops_that_hold_are_left_alone)
 {
@@ -173,7 +172,6 @@ START_TEST(loops_that_hold_are_left_alone)
                           delays[d], run.found, run.frequency);
         }
 }
-END_TEST
 
 /* ---- sounds ---- */
 
@@ -209,7 +207,6 @@ START_TEST(recordings_are_not_feedback)
     closedir(folder);
     ck_assert_uint_ge(sounds, 6);
 }
-END_TEST
 
 /* Three seconds of partials at these frequencies and amplitudes. */
 static struct sound tones(const double *frequencies, const double *amplitudes, size_t count)
@@ -237,7 +234,6 @@ START_TEST(noise_and_music_are_not_feedback)
     expect_none("an organ's note", &sound);
     sound_free(&sound);
 }
-END_TEST
 
 /* A 1 kHz tone whose level in dBFS moves from one value to another. */
 static void slope(float *samples, size_t frames, double from_db, double to_db)
@@ -262,7 +258,6 @@ START_TEST(steady_and_fading_tones_below_the_ceiling_are_not_feedback)
     slope(samples, FRAMES, -60, -2); /* growing, and below the ceiling */
     ck_assert_uint_eq(found_in(samples, FRAMES, RATE, BLOCK, NULL), NEVER);
 }
-END_TEST
 
 START_TEST(a_pinned_tone_is_found)
 {
@@ -275,7 +270,6 @@ START_TEST(a_pinned_tone_is_found)
     for (uint32_t rate = 8000; rate <= 192000; rate *= 2) /* the tone is at rate / 48 */
         ck_assert_uint_le(found_in(samples, FRAMES, rate, BLOCK, NULL), rate);
 }
-END_TEST
 
 START_TEST(any_blocks_give_the_same_answer)
 {
@@ -289,7 +283,6 @@ START_TEST(any_blocks_give_the_same_answer)
         ck_assert_uint_eq(found_in(samples, FRAMES, RATE, blocks[b], NULL),
                           (frame + blocks[b] - 1) / blocks[b] * blocks[b]);
 }
-END_TEST
 
 /* One channel of several has feedback; NaN neither triggers nor disables the detector. */
 START_TEST(channels_are_detected_separately)
@@ -312,18 +305,9 @@ START_TEST(channels_are_detected_separately)
     feedback_detector_destroy(detector);
     feedback_detector_destroy(NULL);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {loops_that_run_away_are_found,
-                                  loops_that_hold_are_left_alone,
-                                  recordings_are_not_feedback,
-                                  noise_and_music_are_not_feedback,
-                                  steady_and_fading_tones_below_the_ceiling_are_not_feedback,
-                                  a_pinned_tone_is_found,
-                                  any_blocks_give_the_same_answer,
-                                  channels_are_detected_separately};
     command_folder(); /* names the folder of the recordings */
-    return suite_run("feedback_detector", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

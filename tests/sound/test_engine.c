@@ -80,7 +80,6 @@ START_TEST(tail_and_alignment)
                     }
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(tail_until_a_level)
 {
@@ -110,7 +109,6 @@ START_TEST(tail_until_a_level)
     block_free(&x);
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(masks_in_a_row_and_gain)
 {
@@ -150,7 +148,6 @@ START_TEST(masks_in_a_row_and_gain)
     block_free(&x);
     workers_destroy(workers);
 }
-END_TEST
 
 /* An impulse appears at the reported latency before the engine removes it. */
 START_TEST(impulse_comes_out_at_latency)
@@ -180,7 +177,6 @@ START_TEST(impulse_comes_out_at_latency)
         }
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(nan_is_refused)
 {
@@ -203,7 +199,3 @@ START_TEST(nan_is_refused)
         block_free(&x);
     }
 }
-END_TEST
-
-SUITE_MAIN("engine", tail_and_alignment, tail_until_a_level, masks_in_a_row_and_gain,
-           impulse_comes_out_at_latency, nan_is_refused)

@@ -54,7 +54,6 @@ START_TEST(what_is_left_is_named)
         "[ $(ls *.raw | wc -l) = %d ] && ! stat -c %%s *.raw | grep -v -x %d",
         CASES, 2 * FRAMES);
 }
-END_TEST
 
 /* Parts of a marker for which AIFF and CAF have no place, or not enough. */
 START_TEST(parts_of_markers_are_named)
@@ -75,7 +74,6 @@ START_TEST(parts_of_markers_are_named)
     struct command_result same = render_done("in.wav", "out.wav", "%s", "");
     ck_assert_msg(!strstr(same.err, "keep"), "%s", same.err);
 }
-END_TEST
 
 /* Opus has the least room for comments: what does not fit is named. */
 START_TEST(comments_fit_or_are_named)
@@ -97,7 +95,6 @@ START_TEST(comments_fit_or_are_named)
         ck_assert_msg(is_named == (sizes[i] > 50000), "%d: %s", sizes[i], result.err);
     }
 }
-END_TEST
 
 /* IN becomes shorter at any of its reads: an error, in time, or the right sound. */
 START_TEST(files_that_shrink_are_refused)
@@ -134,12 +131,4 @@ START_TEST(files_that_shrink_are_refused)
         }
         ck_assert_msg(refused > 3, "%s: %d of %d", endings[i], refused, number);
     }
-}
-END_TEST
-
-int main(void)
-{
-    const TTest *const tests[] = {what_is_left_is_named, parts_of_markers_are_named,
-                                  comments_fit_or_are_named, files_that_shrink_are_refused};
-    return suite_run("metadata_losses", tests, sizeof tests / sizeof *tests);
 }

@@ -112,7 +112,6 @@ START_TEST(marker_stands_at_the_impulse)
     for (size_t turn = 0; turn < KINDS * KINDS; turn++)
         expect_marks(out_of(turn, kinds[turn % KINDS]), MIDDLE, MIDDLE);
 }
-END_TEST
 
 START_TEST(every_way_keeps_it)
 {
@@ -133,7 +132,6 @@ START_TEST(every_way_keeps_it)
             expect_marks(out_of(i, "pipe"), MIDDLE, MIDDLE);
     }
 }
-END_TEST
 
 START_TEST(marker_keeps_its_time_at_another_rate)
 {
@@ -157,7 +155,6 @@ START_TEST(marker_keeps_its_time_at_another_rate)
     }
     sound_free(&in);
 }
-END_TEST
 
 START_TEST(ends_of_the_sound_are_no_exception)
 {
@@ -174,7 +171,6 @@ START_TEST(ends_of_the_sound_are_no_exception)
             expect_marks(out_of(k, kinds[k]), frames[i], frames[i]);
     }
 }
-END_TEST
 
 /* Of a mask that is itself a delay, the marker says when the sound went in. */
 START_TEST(a_delay_moves_the_sound_alone)
@@ -185,17 +181,4 @@ START_TEST(a_delay_moves_the_sound_alone)
     command_done(RENDER "in.wav out.aiff --mask late.txt");
     read_outputs();
     expect_marks("out.aiff", MIDDLE, MIDDLE + 100);
-}
-END_TEST
-
-int main(void)
-{
-    const TTest *const tests[] = {
-        marker_stands_at_the_impulse,
-        marker_keeps_its_time_at_another_rate,
-        every_way_keeps_it,
-        ends_of_the_sound_are_no_exception,
-        a_delay_moves_the_sound_alone,
-    };
-    return suite_run("metadata_places", tests, sizeof tests / sizeof *tests);
 }

@@ -64,7 +64,6 @@ START_TEST(boundaries_follow_the_textbook)
                 for (size_t b = 0; b < 3; b++)
                     check_boundary(boundary, lengths[n], around[a], around[4 - a], blocks[b]);
 }
-END_TEST
 
 START_TEST(spool_returns_its_content)
 {
@@ -88,7 +87,6 @@ START_TEST(spool_returns_its_content)
     block_free(&back);
     block_free(&sound);
 }
-END_TEST
 
 /* In blocks, the last of which is not full. */
 static void check_read(const char *name)
@@ -152,7 +150,6 @@ START_TEST(files_are_read_as_libsndfile_reads_them)
             check_read(rows[i].name);
         }
 }
-END_TEST
 
 /* From `from` on but for the last `less`, and then these: by `workers` the same as by libsndfile.
  */
@@ -234,7 +231,6 @@ START_TEST(parts_are_read_as_the_whole)
         }
     workers_destroy(workers);
 }
-END_TEST
 
 /* A file that shrinks after it was opened. */
 START_TEST(parts_that_are_missing_are_found)
@@ -261,8 +257,3 @@ START_TEST(parts_that_are_missing_are_found)
     block_free_in_double(&in);
     workers_destroy(workers);
 }
-END_TEST
-
-SUITE_MAIN("ports", boundaries_follow_the_textbook, spool_returns_its_content,
-           files_are_read_as_libsndfile_reads_them, parts_are_read_as_the_whole,
-           parts_that_are_missing_are_found)

@@ -73,37 +73,31 @@ START_TEST(through_a_short_mask)
 {
     check_all("telephone.wav", NULL, 0);
 }
-END_TEST
 
 START_TEST(through_text)
 {
     check_all("gaussian.txt", NULL, 0);
 }
-END_TEST
 
 START_TEST(through_the_hall)
 {
     const struct mask_path to_two[] = {{0, 0, 0}, {0, 1, 1}};
     check_all("hall.wav", to_two, 2);
 }
-END_TEST
 
 START_TEST(through_a_true_stereo_room)
 {
     const struct mask_path both[] = {{0, 0, 0}, {0, 1, 1}, {0, 0, 2}, {0, 1, 3}};
     check_all("room-true-stereo.wav", both, 4);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {through_a_short_mask, through_text, through_the_hall,
-                                  through_a_true_stereo_room};
     DIR *folder = opendir(RECORDINGS);
     if (!folder) {
         puts(RECORDINGS " is not there: install alsa-utils");
         return SKIPPED;
     }
     closedir(folder);
-    return suite_run("recordings", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

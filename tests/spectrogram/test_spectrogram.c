@@ -107,7 +107,6 @@ START_TEST(a_sine_has_its_level_and_place)
     check_sine(192000, 30000, -3, false, WINDOW_HANN);
     check_sine(11025, 5000, -40, false, WINDOW_BLACKMAN);
 }
-END_TEST
 
 /* All bins, those between the transform's too, against the sum of the definition. */
 START_TEST(bins_are_those_of_the_definition)
@@ -144,7 +143,6 @@ START_TEST(bins_are_those_of_the_definition)
     spectrogram_frame_destroy(frame);
     block_free(&noise);
 }
-END_TEST
 
 /* Hann's side lobes: beyond a few main lobes a tone is not visible. */
 START_TEST(a_sine_is_narrow)
@@ -161,7 +159,6 @@ START_TEST(a_sine_is_narrow)
     spectrogram_free(&picture);
     block_free(&block);
 }
-END_TEST
 
 /* In the middle of a hop's window, where it is 1: a/(N/2 * 1/2) in every row, and nothing
  * outside the window. */
@@ -187,7 +184,6 @@ START_TEST(a_click_is_a_line_at_its_time)
     spectrogram_free(&picture);
     block_free(&block);
 }
-END_TEST
 
 START_TEST(columns_show_the_loudest_of_their_span)
 {
@@ -216,7 +212,6 @@ START_TEST(columns_show_the_loudest_of_their_span)
     spectrogram_free(&fine);
     block_free(&block);
 }
-END_TEST
 
 START_TEST(channels_are_averaged_by_power)
 {
@@ -240,7 +235,6 @@ START_TEST(channels_are_averaged_by_power)
     spectrogram_free(&right);
     block_free(&block);
 }
-END_TEST
 
 /* A region of the sound gives that region of the picture: the sound around it is included. */
 START_TEST(a_part_equals_the_whole)
@@ -258,7 +252,6 @@ START_TEST(a_part_equals_the_whole)
     spectrogram_free(&part);
     block_free(&block);
 }
-END_TEST
 
 START_TEST(sounds_of_any_length)
 {
@@ -275,7 +268,6 @@ START_TEST(sounds_of_any_length)
         block_free(&block);
     }
 }
-END_TEST
 
 /* ---- axes, scale, colours ---- */
 
@@ -290,7 +282,6 @@ START_TEST(axes_are_invertible)
             ck_assert_double_eq_tol(
                 spectrogram_axis_row(&axes[a], spectrogram_axis_hz(&axes[a], row)), row, 1e-9);
 }
-END_TEST
 
 static void expect_ticks(const struct spectrogram_ticks *ticks, const char *expected)
 {
@@ -319,7 +310,6 @@ START_TEST(ticks_are_round_numbers)
     ticks = spectrogram_ticks_seconds(0, 36000, 4);
     expect_ticks(&ticks, "0 10k 20k 30k");
 }
-END_TEST
 
 START_TEST(colours_are_viridis)
 {
@@ -348,7 +338,6 @@ START_TEST(colours_are_viridis)
         before = light;
     }
 }
-END_TEST
 
 /* xterm's 256 colours from 16 on, by exhaustive search. */
 static int distance(int number, struct colour colour)
@@ -377,7 +366,6 @@ START_TEST(the_nearest_of_256_colours)
                               "%d, %d, %d: %d", red, green, blue, found);
             }
 }
-END_TEST
 
 START_TEST(a_figure_has_one_scale)
 {
@@ -398,10 +386,3 @@ START_TEST(a_figure_has_one_scale)
     block_free(&loud);
     block_free(&soft);
 }
-END_TEST
-
-SUITE_MAIN("spectrogram", a_sine_has_its_level_and_place, bins_are_those_of_the_definition,
-           a_sine_is_narrow, a_click_is_a_line_at_its_time, columns_show_the_loudest_of_their_span,
-           channels_are_averaged_by_power, a_part_equals_the_whole, sounds_of_any_length,
-           axes_are_invertible, ticks_are_round_numbers, colours_are_viridis,
-           the_nearest_of_256_colours, a_figure_has_one_scale)

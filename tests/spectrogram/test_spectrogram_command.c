@@ -66,7 +66,6 @@ START_TEST(the_report_is_complete)
     json_decref(root);
     ck_assert_str_eq(command_files(), "click.wav tone.wav");
 }
-END_TEST
 
 /* ---- gnuplot's input ---- */
 
@@ -166,7 +165,6 @@ START_TEST(gnuplot_gets_the_right_picture)
     free(tone.db);
     free(click.db);
 }
-END_TEST
 
 /* ---- files ---- */
 
@@ -198,7 +196,6 @@ START_TEST(files_hold_what_they_should)
                           "--height 320 && od -An -tu1 -j16 -N8 b.png");
     ck_assert_msg(strstr(result.out, "0   0   2 128   0   0   1  64"), "%s", result.out);
 }
-END_TEST
 
 START_TEST(odd_sounds_are_drawn)
 {
@@ -225,7 +222,6 @@ START_TEST(odd_sounds_are_drawn)
     sound_free(&fast);
     sound_free(&slow);
 }
-END_TEST
 
 /* A stream's length is unknown, and it does not seek. */
 START_TEST(streams_are_drawn_as_files)
@@ -239,7 +235,6 @@ START_TEST(streams_are_drawn_as_files)
     ck_assert(strstr(file.out, "voice.wav") && strstr(stream.out, "standard input"));
     ck_assert_str_eq(strchr(file.out, '\n'), strchr(stream.out, '\n'));
 }
-END_TEST
 
 START_TEST(long_sounds_use_little_memory)
 {
@@ -251,7 +246,6 @@ START_TEST(long_sounds_use_little_memory)
     ck_assert_msg(much < little + 10240, /* the sound has 14,063 */
                   "%ld KiB after %ld", much, little);
 }
-END_TEST
 
 /* ---- text ---- */
 
@@ -275,7 +269,6 @@ START_TEST(plain_text_where_there_is_no_terminal)
     ck_assert(strstr(result.out, "      tone.wav ") && strstr(result.out, "\n      voice.wav "));
     ck_assert_uint_le(command_lines(result.out), 24);
 }
-END_TEST
 
 static struct command_result in_terminal(const char *environment)
 {
@@ -303,7 +296,6 @@ START_TEST(colours_where_the_terminal_has_them)
                       "%s: %s", plain[i], result.out);
     }
 }
-END_TEST
 
 /* ---- errors ---- */
 
@@ -330,7 +322,6 @@ START_TEST(undrawable_sounds_are_refused)
     sound_free(&none);
     sound_free(&bad);
 }
-END_TEST
 
 START_TEST(impossible_options_are_refused)
 {
@@ -355,7 +346,6 @@ START_TEST(impossible_options_are_refused)
     command_refused(2, "too few", "\"$HALO\" spectrogram tone.wav -o a.png --width 200");
     command_refused(2, "24 by 8 characters", "\"$HALO\" spectrogram tone.wav --width 20");
 }
-END_TEST
 
 START_TEST(unwritable_files_are_refused)
 {
@@ -373,24 +363,12 @@ START_TEST(unwritable_files_are_refused)
     command_done("grep -q mine mine.png && \"$HALO\" spectrogram tone.wav -f -o mine.png && "
                  "! grep -q mine mine.png");
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {the_report_is_complete,
-                                  gnuplot_gets_the_right_picture,
-                                  files_hold_what_they_should,
-                                  odd_sounds_are_drawn,
-                                  streams_are_drawn_as_files,
-                                  long_sounds_use_little_memory,
-                                  plain_text_where_there_is_no_terminal,
-                                  colours_where_the_terminal_has_them,
-                                  undrawable_sounds_are_refused,
-                                  impossible_options_are_refused,
-                                  unwritable_files_are_refused};
     if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
         puts("skipped: gnuplot is not installed");
         return 77;
     }
-    return suite_run("spectrogram_command", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }
