@@ -1,6 +1,10 @@
 #include "suite.h"
 
+#include "command.h"
+#include "mask/mask.h"
+
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +36,54 @@ void suite_leave_out(const char *names)
     free(all);
 }
 
+struct released {
+    struct released *before;
+    void (*release)(void *object);
+    void *object;
+};
+static struct released *latest;
+static pthread_mutex_t releasing = PTHREAD_MUTEX_INITIALIZER;
+
+void suite_release(void (*release)(void *object), void *object)
+{
+    struct released *released = malloc(sizeof *released);
+    if (!released)
+        abort();
+    pthread_mutex_lock(&releasing);
+    *released = (struct released){latest, release, object};
+    latest = released;
+    pthread_mutex_unlock(&releasing);
+}
+
+static void release_mask(void *mask)
+{
+    mask_destroy(mask);
+}
+
+struct mask *suite_mask(struct mask *mask)
+{
+    suite_release(release_mask, mask);
+    return mask;
+}
+
+bool suite_keeps_files;
+
+static void begin_test(void)
+{
+    if (!suite_keeps_files)
+        command_clean();
+}
+
+static void release_all(void)
+{
+    while (latest) {
+        struct released *released = latest;
+        latest = released->before;
+        released->release(released->object);
+        free(released);
+    }
+}
+
 static bool is_left_out(const char *test)
 {
     const char *names = getenv("HALO_TEST_WITHOUT"), *at = names;
@@ -42,6 +94,16 @@ static bool is_left_out(const char *test)
     return false;
 }
 
+__attribute__((constructor)) static void set_environment(void)
+{
+    /* What a program printed may be long; Check copies as much for each assertion. */
+    setenv("CK_MAX_MSG_SIZE", "32768", 0);
+    setenv("HALO_PROGRAM", HALO_PROGRAM, 0); /* which processes for plugins are started from */
+    setenv("HALO", HALO_PROGRAM, 0);         /* a bundle installed elsewhere sets its own */
+    setenv("FILTERS", HALO_FILTERS, 0);
+    setenv("WAV", HALO_WAV, 0);
+}
+
 int suite_run(void)
 {
     Suite *suite = suite_create(program_invocation_short_name);
@@ -50,12 +112,10 @@ int suite_run(void)
             continue;
         TCase *test = tcase_create(tests[i]->name);
         tcase_set_timeout(test, 0); /* ctest has the timeout */
+        tcase_add_checked_fixture(test, begin_test, release_all);
         tcase_add_test(test, tests[i]);
         suite_add_tcase(suite, test);
     }
-    /* What a program printed may be long; Check copies as much for each assertion. */
-    setenv("CK_MAX_MSG_SIZE", "32768", 0);
-    setenv("HALO_PROGRAM", HALO_PROGRAM, 0); /* which processes for plugins are started from */
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

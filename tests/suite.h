@@ -1,6 +1,7 @@
 /* Runs the tests of a file, which START_TEST defines, as one Check suite in the order of the file.
  * Each test is a case of its own, so that CK_RUN_CASE=TEST in the environment runs it alone;
- * HALO_TEST_WITHOUT="TEST TEST" runs the others. */
+ * HALO_TEST_WITHOUT="TEST TEST" runs the others. Each test begins with an empty command_folder(),
+ * unless suite_keeps_files. */
 #ifndef HALO_TESTS_SUITE_H
 #define HALO_TESTS_SUITE_H
 
@@ -37,8 +38,16 @@ static inline void suite_mark(const char *file, int line)
 
 void suite_add(const TTest *test);
 
+/* Calls release(object) when the test ends. Threads: any. */
+void suite_release(void (*release)(void *object), void *object);
+
+/* Destroys a mask when the test ends, and returns it. */
+struct mask *suite_mask(struct mask *mask);
+
 /* Leave out tests, which cannot run here: names with blanks between them. */
 void suite_leave_out(const char *names);
+
+extern bool suite_keeps_files;
 
 /* The tests that are not left out. A file with a main() of its own calls it. */
 int suite_run(void);

@@ -49,7 +49,6 @@ START_TEST(masks_come_from_files_and_specs)
     struct halo_mask_info info = {.size = sizeof info};
     const float in[] = {1};
     float out[4];
-    command_clean();
     sound_text("a,b.txt", "0.5\n-0.25\n");
     char spec[512];
     snprintf(spec, sizeof spec, "%s,gain=20,invert", command_path("a\\,b.txt"));
@@ -82,7 +81,6 @@ START_TEST(numbers_do_not_depend_on_the_locale)
     struct halo_mask *mask;
     const float in[] = {1};
     float out[1];
-    command_clean();
     (void)command_run("localedef -i de_DE -f UTF-8 ./de_DE.UTF-8");
     setenv("LOCPATH", command_folder(), 1);
     if (!setlocale(LC_ALL, "de_DE.UTF-8"))
@@ -374,7 +372,6 @@ START_TEST(a_name_is_no_reason)
                                         "a: not enough memory; b"};
     struct halo_mask *mask = NULL;
     struct halo_error error;
-    command_clean();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         ck_assert_int_eq(
             halo_mask_load_file(command_path(names[i]), LIBRARY_RATE, 1, &mask, &error),
@@ -392,7 +389,6 @@ START_TEST(nothing_is_printed)
 {
     struct halo_mask *mask;
     struct halo_error error;
-    command_clean();
     sound_noise_file("m.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 44100, 1, 441);
     sound_text("broken.txt", "1\n2\nthree\n");
     sound_text("headed.txt", "left\n1\n2\n");

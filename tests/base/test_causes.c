@@ -14,7 +14,6 @@ enum { WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16, ERRORS = 134 };
 
 static void begin(void)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 16000, 1, 4000);
 }
 
@@ -25,7 +24,7 @@ static void expect_error(const struct command_result *result, const char *line, 
     const char *last = result->out;
     for (const char *at = last; (at = strchr(at, '\n')) && at[1];)
         last = ++at;
-    json_t *root = json_loads(last, 0, NULL), *error = json_object_get(root, "error");
+    json_t *root = command_json(last), *error = json_object_get(root, "error");
     ck_assert_msg(error != NULL, "%s: %s%s", line, result->out, result->err);
     const char *named = json_string_value(json_object_get(error, "cause"));
     ck_assert_msg(named && strcmp(named, cause) == 0 && result->code == code, "%s: %d, %s%s", line,
@@ -34,7 +33,6 @@ static void expect_error(const struct command_result *result, const char *line, 
     ck_assert_msg(strstr(result->err, command_json_string(error, "message")) != NULL, "%s: %s",
                   line, result->err);
     ck_assert_uint_eq(json_object_size(error), 3);
-    json_decref(root);
 }
 
 START_TEST(json_has_the_cause)
@@ -176,7 +174,6 @@ START_TEST(a_name_is_no_cause)
     ck_assert_int_eq(json_integer_value(json_object_get(kinds, "missing: cannot open mask")),
                      (json_int_t)count / 2);
     ck_assert_int_eq(atoi(command_done("grep -c '\"cause\":\"missing\"' rep").out), (int)count + 1);
-    json_decref(last);
 }
 
 /* The first time only. */

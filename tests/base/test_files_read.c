@@ -15,7 +15,6 @@
 /* A sound, masks under several names, and configurations that name them. */
 static void begin(void)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 4800);
     sound_text("m.txt", "0.5\n0.25\n");
     sound_text("box.mask2d", "0.5 0.5\n");
@@ -212,7 +211,6 @@ static void add(const char *path)
 
 START_TEST(a_file_is_known_by_its_inode)
 {
-    command_clean();
     ck_assert_int_eq(chdir(command_folder()), 0);
     command_done("mkdir d && echo a >a && echo b >b && echo c >c && ln a hard && ln -s b soft");
     add("a");
@@ -264,7 +262,6 @@ START_TEST(many_threads_know_many_files)
 {
     struct workers *workers;
     atomic_size_t wrong = 0;
-    command_clean();
     ck_assert_int_eq(chdir(command_folder()), 0);
     command_done("for i in $(seq 0 %d); do echo $i >stays$i; echo $i >goes$i; done", KNOWN - 1);
     ck_assert_int_eq(workers_create(4, &workers), STATUS_OK);

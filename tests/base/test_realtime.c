@@ -80,10 +80,6 @@ static void check_steps(const char *backend, size_t taps, size_t block, size_t c
                   locks, steps);
     ck_assert(convolver_switched(convolver, NULL));
     filter_destroy(chain);
-    mask_destroy(mask);
-    mask_destroy(other);
-    block_free(&in);
-    block_free(&out);
     workers_destroy(workers);
 }
 

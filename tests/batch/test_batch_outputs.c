@@ -16,7 +16,6 @@ enum { WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16 };
 
 static void begin(void)
 {
-    command_clean();
     command_done("mkdir in");
     sound_noise_file("in/s01.wav", 2, WAV16, 16000, 1, 33001);
     sound_noise_file("in/s02.wav", 3, WAV16, 16000, 1, 36002);
@@ -172,7 +171,6 @@ START_TEST(clipping_and_lost_metadata_are_reported)
 
 START_TEST(a_stopped_run_says_so)
 {
-    command_clean();
     command_done("mkdir in");
     for (int i = 0; i < 4; i++) {
         char name[32];
@@ -193,7 +191,6 @@ START_TEST(a_stopped_run_says_so)
 
 START_TEST(a_report_replaces_no_sound)
 {
-    command_clean();
     sound_noise_file("a.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, 5000);
     sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 50);
     command_done(
@@ -279,7 +276,6 @@ START_TEST(a_run_without_a_journal_stops)
 
 START_TEST(what_is_no_file_is_refused_at_once)
 {
-    command_clean();
     sound_noise_file("a.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, 5000);
     command_done("mkfifo f && ln -s f link.wav && python3 -c 'import socket; "
                  "socket.socket(socket.AF_UNIX).bind(\"s\")'");
@@ -306,7 +302,6 @@ START_TEST(what_is_no_file_is_refused_at_once)
 /* Halo alone gets the signal, and the command would go on for ever. */
 START_TEST(a_command_that_hangs_is_stopped)
 {
-    command_clean();
     command_done("for i in 1 2 3; do echo \"$i touch begun$i; exec cat hung |\"; done >wav.scp; "
                  "mkfifo hung");
     pid_t halo = command_start("exec 3<>hung; exec $HALO batch --from kaldi wav.scp "
@@ -360,7 +355,6 @@ START_TEST(no_run_misses_a_line_of_another)
     struct batch_journal *runs[RUNS];
     const struct batch_shard whole = {1, 1};
     const struct sum_set none = {0};
-    command_clean();
     ck_assert_int_eq(chdir(command_folder()), 0);
     command_done("mkdir D");
     for (size_t r = 0; r < RUNS; r++)
@@ -390,7 +384,6 @@ START_TEST(names_of_a_folder_are_those_of_render)
 {
     static const char *const patterns[] = {"{stem}-x.wav", "{dir}/{stem}.flac", "all/{dir}/{name}",
                                            "{name}", "{ext}.wav"};
-    command_clean();
     command_done("mkdir -p in/a/b in/c; for f in top a/one a/b/one c/one; do "
                  "cp $WAV/click.wav in/$f.wav; done");
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
@@ -412,7 +405,6 @@ START_TEST(names_of_a_folder_are_those_of_render)
 /* Their files have a random number; the sound is that of halo render. */
 START_TEST(ogg_and_opus_are_written)
 {
-    command_clean();
     command_done("mkdir in; cp $WAV/click.wav in/; for e in ogg opus; do "
                  "$HALO batch -q in -O b --gain -3 --name \"{stem}.$e\" && "
                  "$HALO render -q in -O r --gain -3 --name \"{stem}.$e\" && "
@@ -428,7 +420,6 @@ START_TEST(ogg_and_opus_are_written)
 /* --rate comes first: what is added and drawn is that of a sound which has the rate already. */
 START_TEST(a_rate_comes_before_noise)
 {
-    command_clean();
     command_done(
         "mkdir in at16; cp $WAV/voice.wav $WAV/guitar.wav in/; for f in voice guitar; do "
         "$HALO render -q in/$f.wav at16/$f.wav --rate 16000 --format float; done; "

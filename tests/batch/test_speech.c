@@ -27,7 +27,6 @@ static double power_in(const char *name)
 {
     struct sound sound = sound_load(name);
     double power = power_of(&sound.block);
-    sound_free(&sound);
     return power;
 }
 
@@ -40,7 +39,6 @@ static void make_room(const char *name, uint64_t seed, uint32_t rate, size_t tap
             0.2F * noise_next(&seed) * (float)exp(-5 * (double)i / (double)taps);
     room.block.data[0][PEAK] = 1.25F;
     sound_save(&room, name);
-    sound_free(&room);
 }
 
 static void begin(void)
@@ -134,8 +132,6 @@ START_TEST(the_level_of_kaldi_is_that_of_the_whole_convolution)
     ck_assert_uint_eq(out.block.frames, FRAMES);
     for (size_t i = 0; i < FRAMES; i++)
         ck_assert_float_eq_tol(out.block.data[0][i], full.block.data[0][i + PEAK], 1e-6F);
-    sound_free(&out);
-    sound_free(&full);
 }
 
 /* Direct convolution in double precision. For free(). */
@@ -177,11 +173,8 @@ START_TEST(rooms_are_those_of_lhotse_and_kaldi)
         for (size_t i = 0; i < FRAMES; i++)
             error += pow((double)outs[p].block.data[0][i] - factors[p] * all[PEAK + i], 2);
         ck_assert_double_lt(10 * log10(error / FRAMES / power), -120);
-        sound_free(&outs[p]);
     }
     free(all);
-    sound_free(&sound);
-    sound_free(&room);
 }
 
 /* Stages after a scaled one look ahead into a tail that is not written. */
@@ -198,8 +191,6 @@ START_TEST(passes_give_the_sound_of_one)
     for (size_t i = 0; i < FRAMES; i++)
         ck_assert_double_eq_tol((double)two.block.data[0][i], (double)one.block.data[0][i] * factor,
                                 2e-6);
-    sound_free(&one);
-    sound_free(&two);
     /* Times count from the sound's first frame, also behind latency. */
     command_done(
         "$HALO render -q mono.wav plain.wav --mask lowpass:3000 --tail none; for s in 'gain "
@@ -218,8 +209,6 @@ START_TEST(passes_give_the_sound_of_one)
         for (size_t i = 2; i < FRAMES; i++) /* before it the other has silence */
             ck_assert_double_eq_tol((double)two.block.data[0][i],
                                     (double)one.block.data[0][i] * factor, 5e-6);
-        sound_free(&one);
-        sound_free(&two);
     }
 }
 
@@ -234,7 +223,6 @@ static struct sound added_by(const char *sound, const char *stages, const char *
     for (size_t c = 0; c < with.block.channels; c++)
         for (size_t i = 0; i < with.block.frames; i++)
             with.block.data[c][i] -= without.block.data[c][i];
-    sound_free(&without);
     return with;
 }
 
@@ -256,7 +244,6 @@ START_TEST(noise_has_its_ratio_to_what_it_is_added_to)
         struct sound noise = added_by(rows[i].sound, rows[i].stages, rows[i].noise);
         ck_assert_double_eq_tol(10 * log10(power_in("without.wav") / power_of(&noise.block)),
                                 rows[i].snr, 1e-4);
-        sound_free(&noise);
     }
 }
 
@@ -264,7 +251,6 @@ START_TEST(noise_has_its_ratio_to_what_it_is_added_to)
  * where single precision would have none of it. */
 START_TEST(noise_keeps_double_precision)
 {
-    command_clean();
     command_done("python3 - <<'END'\n"
                  "import random, struct\n"
                  "random.seed(1)\n"
@@ -317,9 +303,7 @@ START_TEST(noise_begins_where_it_is_told_to_and_is_repeated)
             ck_assert_double_eq_tol(
                 (double)noise.block.data[0][i],
                 factor * (double)file.block.data[0][(rows[r].frame + i) % NOISE], 1e-6);
-        sound_free(&noise);
     }
-    sound_free(&file);
 }
 
 /* As stage_draw.h and docs/batch.md say it, without what they use. */
@@ -487,10 +471,8 @@ START_TEST(what_cannot_work_is_refused)
     sound_save(&silent, "silent.wav");
     silent.block.data[0][4000] = NAN;
     sound_save(&silent, "nan.wav");
-    sound_free(&silent);
     struct sound zero = sound_create(FLOAT, 16000, 1, 0);
     sound_save(&zero, "zero.wav");
-    sound_free(&zero);
     sound_text("mute.txt", "0\n0\n");
     command_done("python3 - <<'END'\n"
                  "import struct\n"

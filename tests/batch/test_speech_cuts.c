@@ -25,13 +25,10 @@ static void expect_channels(const struct expected *expected)
         for (size_t i = 0; i < expected->frames; i++)
             ck_assert_float_eq(part.block.data[c][i],
                                all.block.data[expected->channels[c]][expected->from + i]);
-    sound_free(&part);
-    sound_free(&all);
 }
 
 static void begin(void)
 {
-    command_clean();
     sound_noise_file("two.wav", 1, FLOAT, 16000, 2, 40009);
     sound_noise_file("three.flac", 2, FLAC, 44100, 3, 70001);
     sound_noise_file("m0.wav", 3, FLOAT, 16000, 1, 30000);
@@ -94,7 +91,6 @@ START_TEST(the_layout_is_that_of_the_channels)
         ck_assert_msg(layout, "no layout in %s", result.out);
         command_expect(layout, rows[i][1]);
         free(layout);
-        json_decref(report);
     }
 }
 
@@ -172,7 +168,6 @@ static void expect_cut(const char *folder, const char *id, const char *type, con
     const json_t *supervision = json_array_get(json_object_get(cut, "supervisions"), 0);
     if (supervision)
         expect_json(supervision, "channel", channel);
-    json_decref(cut);
 }
 
 START_TEST(cuts_are_of_their_channels)
@@ -199,7 +194,6 @@ START_TEST(cuts_are_of_their_channels)
     }
     json_t *cut = listed("L", "right");
     ck_assert_double_eq(command_json_number(json_object_get(cut, "custom"), "snr"), 12.5);
-    json_decref(cut);
 }
 
 /* A room of three channels makes three of one. */
@@ -216,7 +210,6 @@ START_TEST(cuts_tell_the_channels_of_the_outputs)
     }
     struct sound sound = sound_load("R/right.wav");
     ck_assert_uint_eq(sound.block.channels, 3);
-    sound_free(&sound);
 }
 
 START_TEST(cuts_that_are_not_in_one_file_are_refused)

@@ -44,7 +44,6 @@ START_TEST(wrong_arguments_are_refused)
         {"more", "more"},
         {"--nonsense", "--nonsense"},
     };
-    command_clean();
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         command_refused(2, wrong[i][1], "\"$HALO\" bench stream %s", wrong[i][0]);
     command_refused(2, "stream", "\"$HALO\" bench nonsense");
@@ -122,7 +121,6 @@ START_TEST(a_grid_is_measured)
         ck_assert(json_is_null(json_object_get(cell, "gpu_mode")));
         expect_plausible(cell, 200);
     }
-    json_decref(cells);
 }
 
 START_TEST(lists_multiply)
@@ -143,7 +141,6 @@ START_TEST(lists_multiply)
         ck_assert_double_eq(command_json_number(cell, "rate"), 44100);
         expect_plausible(cell, 20);
     }
-    json_decref(cells);
 }
 
 START_TEST(slow_cells_end)
@@ -158,7 +155,6 @@ START_TEST(slow_cells_end)
         ck_assert_double_lt(command_json_number(cell, "blocks"), 1000000);
         expect_plausible(cell, command_json_number(cell, "blocks"));
     }
-    json_decref(cells);
 }
 
 /* Counts on the line, outside quotes. */

@@ -10,16 +10,13 @@ enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
 
 static void make_noise(const char *path, uint64_t seed)
 {
-    struct sound sound = sound_noise(path, seed, WAVF, 48000, 1, 200);
-    sound_free(&sound);
+    sound_noise_file(path, seed, WAVF, 48000, 1, 200);
 }
 
 static void make_sounds(void)
 {
-    command_clean();
     command_done("mkdir -p all/cfg/more all/irs all/a all/b home");
-    struct sound sound = sound_noise("in.wav", 1, WAVF, 48000, 2, 5000);
-    sound_free(&sound);
+    sound_noise_file("in.wav", 1, WAVF, 48000, 2, 5000);
     make_noise("all/irs/left.wav", 2);
     make_noise("all/irs/right.wav", 3);
     make_noise("all/cfg/left.wav", 4);
@@ -92,8 +89,7 @@ START_TEST(kernels_of_presets_travel)
     make_sounds();
     command_done("mkdir -p home/easyeffects/irs && cp all/irs/left.wav "
                  "home/easyeffects/irs/Room.irs");
-    struct sound kernel = sound_noise("home/easyeffects/irs/Room.irs.wav", 9, WAVF, 48000, 2, 100);
-    sound_free(&kernel);
+    sound_noise_file("home/easyeffects/irs/Room.irs.wav", 9, WAVF, 48000, 2, 100);
     command_done("mv home/easyeffects/irs/Room.irs.wav home/easyeffects/irs/Room.irs");
     sound_text("all/preset.json",
                "{\"output\": {\"blocklist\": [], \"plugins_order\": [\"convolver#0\"], "

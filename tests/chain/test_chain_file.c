@@ -12,13 +12,9 @@ enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
 
 static void make_sounds(void)
 {
-    command_clean();
-    struct sound sound = sound_noise("in.wav", 1, WAVF, 48000, 2, 5000);
-    sound_free(&sound);
-    sound = sound_noise_mask("mask.txt", 2, 1, 300);
-    sound_free(&sound);
-    sound = sound_noise_mask("a,b.txt", 3, 1, 20);
-    sound_free(&sound);
+    sound_noise_file("in.wav", 1, WAVF, 48000, 2, 5000);
+    sound_noise_mask("mask.txt", 2, 1, 300);
+    sound_noise_mask("a,b.txt", 3, 1, 20);
     command_done("mkdir sub sub/deep");
 }
 
@@ -26,8 +22,6 @@ static void expect_same_files(const char *a, const char *b)
 {
     struct sound first = sound_load(a), second = sound_load(b);
     sound_expect_same(&first, &second);
-    sound_free(&first);
-    sound_free(&second);
 }
 
 START_TEST(a_saved_chain_gives_the_same_sound)
@@ -229,8 +223,7 @@ START_TEST(bad_chains_are_refused)
 START_TEST(plugin_state_is_saved_beside_the_chain)
 {
     make_sounds();
-    struct sound mask = sound_noise("a,b.wav", 4, WAVF, 48000, 2, 700);
-    sound_free(&mask);
+    sound_noise_file("a,b.wav", 4, WAVF, 48000, 2, 700);
     command_done(CONVOLVER "\"$HALO\" render in.wav a.wav -q --lv2 '" MASK
                            "a\\,b.wav,gain=-6' --gain -3 --save-chain sub/chain.yml",
                  HALO_LV2_BUNDLE);
@@ -299,10 +292,8 @@ START_TEST(links_of_a_state_are_read_where_they_are_named)
         "rm stranger/second && ln -s / stranger/second",
     };
     make_sounds();
-    struct sound mask = sound_noise("mask.wav", 4, WAVF, 48000, 2, 700);
-    struct sound secret = sound_noise("secret.wav", 5, WAVF, 48000, 2, 700);
-    sound_free(&mask);
-    sound_free(&secret);
+    sound_noise_file("mask.wav", 4, WAVF, 48000, 2, 700);
+    sound_noise_file("secret.wav", 5, WAVF, 48000, 2, 700);
     command_done(CONVOLVER "\"$HALO\" render in.wav a.wav -q --lv2 '" MASK
                            "secret.wav' --save-chain c.yml",
                  HALO_LV2_BUNDLE);

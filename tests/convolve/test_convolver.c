@@ -130,12 +130,8 @@ START_TEST(hard_signals)
             struct filter *filter = cells_make("cpu", mask, blocks[b], 0, workers);
             struct block out = stream_through(filter, x.data, N, N + TAPS - 1);
             cells_expect_within(&out, truth, mask, &x, false, "hard signal");
-            block_free(&out);
             filter_destroy(filter);
         }
-        truth_free(truth, 1);
-        block_free(&x);
-        mask_destroy(mask);
     }
     workers_destroy(workers);
 }
@@ -207,7 +203,6 @@ START_TEST(many_changes_in_a_row)
             continue;
         }
         cells_crossfade(truth, next, 1, N, m * 6000 + m, 300);
-        truth_free(next, 1);
     }
     struct filter *filter = cells_make("cpu", masks[0], BLOCK, 0, workers);
     struct block out = stream_noise(2, 1, N);
@@ -225,11 +220,6 @@ START_TEST(many_changes_in_a_row)
     ck_assert_uint_eq(change, CHANGES + 1);
     cells_expect_within(&out, truth, masks[0], &x, true, "many changes");
     filter_destroy(filter);
-    block_free(&x);
-    block_free(&out);
-    truth_free(truth, 1);
-    for (size_t m = 0; m <= CHANGES; m++)
-        mask_destroy(masks[m]);
     workers_destroy(workers);
 }
 
@@ -281,13 +271,6 @@ START_TEST(masks_in_turn_live)
         ck_assert_msg(switches > 20, "only %zu switches", switches);
         cells_expect_within(&out, truth, masks[0], &x, true, "masks in turn");
         filter_destroy(filter);
-        for (size_t m = 0; m < MASKS; m++) {
-            truth_free(whole[m], 2);
-            mask_destroy(masks[m]);
-        }
-        truth_free(truth, 2);
-        block_free(&x);
-        block_free(&out);
         workers_destroy(workers);
     }
 }
@@ -306,9 +289,6 @@ START_TEST(unsuitable_changes_are_refused)
     const struct convolver_switch again = {.to = convolver_first_mask(filter), .at = 1000};
     ck_assert_int_eq(convolver_switch(filter, &again), STATUS_FAILED);
     filter_destroy(filter);
-    mask_destroy(mask);
-    mask_destroy(longer);
-    mask_destroy(wider);
     workers_destroy(workers);
 }
 
@@ -326,10 +306,6 @@ START_TEST(reset_clears_the_history)
         for (size_t c = 0; c < 2; c++)
             ck_assert_mem_eq(first.data[c], second.data[c], 20000 * sizeof(float));
         filter_destroy(filter);
-        block_free(&first);
-        block_free(&second);
-        block_free(&x);
-        mask_destroy(mask);
     }
     workers_destroy(workers);
 }
@@ -382,12 +358,6 @@ static void check_failing(size_t taps, size_t block, int after, size_t change_at
     ck_assert_msg(filter->notice && strstr(filter->notice, "fault requested"), "no notice");
     ck_assert(convolver_switched(filter, NULL));
     filter_destroy(filter);
-    truth_free(truth, 2);
-    truth_free(after_change, 2);
-    mask_destroy(mask);
-    mask_destroy(other);
-    block_free(&x);
-    block_free(&out);
     workers_destroy(workers);
 }
 
@@ -433,11 +403,6 @@ static void check_failing_file(size_t taps, size_t block, int after, size_t crew
     struct block again = stream_through(filter, x.data, n, n);
     cells_expect_within(&again, truth, mask, &x, true, "the CPU after a reset");
     filter_destroy(filter);
-    truth_free(truth, 2);
-    mask_destroy(mask);
-    block_free(&x);
-    block_free(&out);
-    block_free(&again);
     workers_destroy(workers);
 }
 
@@ -475,9 +440,6 @@ static struct worked run_at_once(size_t taps, uint32_t rate, size_t threads)
     }
     bool has_worker = strstr(convolver_algorithm(filter), "with a worker");
     filter_destroy(filter);
-    mask_destroy(mask);
-    block_free(&x);
-    block_free(&out);
     workers_destroy(workers);
     ck_assert_uint_eq(held_up & ~(unsigned)FILTER_WORKER_LATE, 0);
     return (struct worked){has_worker, held_up != 0};
@@ -552,12 +514,6 @@ static void check_late(size_t taps, int fail_after)
     ck_assert_uint_gt(late_ones, 100);
     ck_assert_int_eq((filter->held_up & FILTER_GPU_LATE) == 0, failed);
     filter_destroy(filter);
-    truth_free(truth, 2);
-    truth_free(after, 2);
-    mask_destroy(mask);
-    mask_destroy(other);
-    block_free(&x);
-    block_free(&out);
     workers_destroy(workers);
 }
 

@@ -99,10 +99,6 @@ static void check_paths(const char *way, size_t inputs, size_t outputs,
     ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was given up", what);
     cells_expect_within(&out, truth, mask, &x, false, what);
     filter_destroy(filter);
-    truth_free(truth, outputs);
-    mask_destroy(mask);
-    block_free(&x);
-    block_free(&out);
     workers_destroy(workers);
 }
 
@@ -193,7 +189,6 @@ START_TEST(many_changes_while_resident)
                 float *to[] = {out.data[0] + at, out.data[1] + at};
                 filter_process(filter, in, to);
             }
-            mask_destroy(mask);
             mask = next;
         }
         ck_assert_ptr_null(filter->failure);
@@ -207,11 +202,7 @@ START_TEST(many_changes_while_resident)
         }
         out.frames = alone;
         cells_expect_within(&out, truth, mask, &x, true, ways[w]);
-        truth_free(truth, 2);
         filter_destroy(filter);
-        mask_destroy(mask);
-        block_free(&x);
-        block_free(&out);
     }
     workers_destroy(workers);
 }
@@ -228,13 +219,9 @@ START_TEST(reset_clears_the_history)
         for (int time = 0; time < 2; time++) {
             struct block out = stream_through(filter, x.data, 3000, 3000);
             cells_expect_within(&out, truth, mask, &x, true, ways[w]);
-            block_free(&out);
             filter_reset(filter);
         }
-        truth_free(truth, 2);
         filter_destroy(filter);
-        mask_destroy(mask);
-        block_free(&x);
     }
     workers_destroy(workers);
 }
@@ -259,11 +246,7 @@ START_TEST(failing_gpu_is_replaced_by_the_cpu)
             ck_assert_str_eq(convolver_backend(filter), "cpu");
             ck_assert_ptr_null(filter->failure);
             ck_assert_ptr_nonnull(filter->notice);
-            truth_free(truth, 2);
             filter_destroy(filter);
-            mask_destroy(mask);
-            block_free(&x);
-            block_free(&out);
         }
     workers_destroy(workers);
 }
@@ -295,13 +278,7 @@ static void check_late(enum gpu_mode mode, size_t taps, const char *fault, size_
     cells_expect_within(&out, truth, mask, &x, true, fault);
     ck_assert_uint_ge(convolver_late(filter), late);
     ck_assert_uint_eq(convolver_failures(filter), fails);
-    truth_free(truth, 2);
-    truth_free(after, 2);
     filter_destroy(filter);
-    mask_destroy(mask);
-    mask_destroy(other);
-    block_free(&x);
-    block_free(&out);
     workers_destroy(workers);
 }
 
@@ -337,11 +314,7 @@ START_TEST(integers_are_transferred_exactly)
     double **truth = truth_render(mask, x.data, 600000);
     struct block out = stream_through(filter, x.data, 600000, 600000);
     cells_expect_within(&out, truth, mask, &x, true, "integers");
-    truth_free(truth, 2);
     filter_destroy(filter);
-    mask_destroy(mask);
-    block_free(&x);
-    block_free(&out);
     workers_destroy(workers);
 }
 
@@ -365,12 +338,8 @@ START_TEST(two_convolvers_in_turn)
         double **truth = truth_render(masks[f], x.data, 20000);
         cells_expect_within(&out[f], truth, masks[f], &x, true, "two convolvers");
         ck_assert_ptr_null(filters[f]->failure);
-        truth_free(truth, 2);
         filter_destroy(filters[f]);
-        mask_destroy(masks[f]);
-        block_free(&out[f]);
     }
-    block_free(&x);
     workers_destroy(workers);
 }
 
@@ -385,7 +354,6 @@ START_TEST(too_long_a_mask_is_refused)
         struct filter *filter;
         ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_FAILED);
     }
-    mask_destroy(mask);
     workers_destroy(workers);
 }
 
@@ -409,10 +377,6 @@ START_TEST(many_live_channels_equal_truth)
     struct block out = stream_through(filter, x.data, x.frames, x.frames);
     cells_expect_within(&out, truth, mask, &x, true, "many channels");
     filter_destroy(filter);
-    truth_free(truth, CHANNELS);
-    mask_destroy(mask);
-    block_free(&x);
-    block_free(&out);
     workers_destroy(workers);
 }
 
@@ -436,7 +400,6 @@ START_TEST(one_gpu_is_named)
         ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_OK);
         filter_destroy(filter);
     }
-    mask_destroy(mask);
     workers_destroy(workers);
 }
 

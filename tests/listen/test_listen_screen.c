@@ -13,7 +13,6 @@ static const char choices[] = "--mask bright.txt --or --mask dull.txt";
 
 static void prepare(void)
 {
-    command_clean();
     sound_noise_file("noise.wav", 7, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 1, RATE / 2);
     sound_text("bright.txt", "0.5\n-0.5\n");
     sound_text("dull.txt", "0.5\n0.5\n");
@@ -243,10 +242,8 @@ START_TEST(masks_are_named_by_what_differs)
 /* The bar of a long render keeps to its row, which the next one replaces. */
 START_TEST(progress_fits_a_narrow_terminal)
 {
-    command_clean();
     sound_noise_file("long.wav", 7, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 4, 30 * RATE);
-    struct sound mask = sound_noise_mask("room.txt", 3, 1, 2 * RATE);
-    sound_free(&mask);
+    sound_noise_mask("room.txt", 3, 1, 2 * RATE);
     tmux_open(40, 10,
               "clear; \"$HALO\" render long.wav out.wav --mask room.txt --precision double "
               "--threads 1; echo ended with $?");

@@ -568,7 +568,6 @@ START_TEST(verifying_refuses_other_files)
         "7",
         "{\"test\": \"abx\", \"trials\": 16}",
         "{\"test\": \"abx\", \"trials\": 16, \"events\": [], \"sealed_seed\": \"00\"}"};
-    command_clean();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         FILE *file = fopen(command_path("bad.json"), "w");
         fputs(texts[i], file);

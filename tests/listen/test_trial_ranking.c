@@ -203,7 +203,6 @@ static void expect_fault(const json_t *root, const char *expected)
 START_TEST(verifying_finds_changes)
 {
     struct session session = session_begin(3, 12);
-    command_clean();
     ck_assert_int_eq(trial_log_open(session.log, command_path("log.json"), false), STATUS_OK);
     for (int t = 0; t < 5; t++)
         run_trial(session.ranking, 3, 10.0 * t);

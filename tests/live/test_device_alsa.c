@@ -71,8 +71,6 @@ static bool passes_halved(size_t block)
     struct block played = alsa_rig_load("out.raw", 2);
     if (!halver.times_lost)
         expect_halved(&played, &signal, RATE / 4);
-    block_free(&played);
-    block_free(&signal);
     return halver.times_lost == 0;
 }
 
@@ -137,9 +135,7 @@ START_TEST(cards_are_listed)
     alsa_rig_cards(cards, 2);
     struct command_result result = command_done("\"$HALO\" devices --json");
     ck_assert_str_eq(result.err, "");
-    json_error_t error;
-    json_t *root = json_loads(result.out, JSON_REJECT_DUPLICATES, &error);
-    ck_assert_msg(root != NULL, "%s\n%s", error.text, result.out);
+    json_t *root = command_json(result.out);
     json_t *devices = json_object_get(root, "devices"), *device;
     size_t index, seen = 0;
     json_array_foreach(devices, index, device)
@@ -159,7 +155,6 @@ START_TEST(cards_are_listed)
         seen++;
     }
     ck_assert_uint_eq(seen, 1);
-    json_decref(root);
     result = command_done("\"$HALO\" devices");
     ck_assert_msg(strstr(result.out, "kitchen") != NULL, "%s", result.out);
 }

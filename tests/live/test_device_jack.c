@@ -61,7 +61,6 @@ static void check_halved(size_t period)
         for (size_t i = 0; i < signal.frames; i++)
             ck_assert(jack_wire_recorded(wire)->data[c][i] == 0.5f * signal.data[c][i]);
     jack_wire_close(wire);
-    block_free(&signal);
     jack_rig_end(SIGTERM);
 }
 
@@ -91,7 +90,6 @@ START_TEST(silence_plays_where_no_step_runs)
             ck_assert(jack_wire_recorded(wire)->data[c][i] == 0);
     device_close(device);
     jack_wire_close(wire);
-    block_free(&signal);
     jack_rig_end(SIGTERM);
 }
 
@@ -350,7 +348,6 @@ START_TEST(connections_come_back)
     device_close(device);
     jack_wire_close(wire);
     jack_client_close(eye);
-    block_free(&signal);
     jack_rig_end(SIGTERM);
 }
 
@@ -460,7 +457,6 @@ START_TEST(sound_is_exact_in_freewheel)
     device_close(device);
     jack_client_close(eye);
     jack_wire_close(wire);
-    block_free(&signal);
     jack_rig_end(SIGTERM);
 }
 
@@ -533,7 +529,6 @@ START_TEST(wrong_arguments_are_refused)
                       cases[i].expected, text);
     }
     jack_wire_close(wire);
-    block_free(&signal);
     jack_rig_end(SIGTERM);
 }
 

@@ -175,7 +175,6 @@ static void add_recording(const char *name, double gain)
     struct sound sound = sound_load(path);
     for (size_t i = 0; i < SECONDS_MOST * RATE; i++)
         source[i] += (float)gain * sound.block.data[0][i % sound.block.frames];
-    sound_free(&sound);
 }
 
 /* ---- sounds that are no feedback ---- */
@@ -612,7 +611,6 @@ START_TEST(a_loop_is_tried_again_quietly)
     struct sound recorded = sound_load("recorded.wav");
     ck_assert_uint_eq(recorded.block.frames, loop.frames);
     ck_assert_mem_eq(recorded.block.data[0], played, loop.frames * sizeof *played);
-    sound_free(&recorded);
 }
 
 /* A loop that rings at the low ceiling is not called none, however it came there. */
@@ -712,10 +710,4 @@ START_TEST(one_channel_of_many)
     ck_assert_int_eq(act, FEEDBACK_MUTE);
     feedback_guard_destroy(guard);
     feedback_guard_destroy(NULL);
-}
-
-int main(void)
-{
-    command_folder(); /* names the folder of the recordings */
-    return suite_run();
 }

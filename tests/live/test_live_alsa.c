@@ -63,11 +63,7 @@ static bool is_output(size_t block, const char *stages)
                     (output.frames - delay) * sizeof(float));
         if (whole)
             live_rig_expect(&output, &truth.block, SILENCE, frames - SILENCE);
-        block_free(&output);
-        sound_free(&truth);
     }
-    block_free(&signal);
-    sound_free(&in);
     return whole;
 }
 
@@ -99,7 +95,6 @@ static bool is_heard_until_unplugged(void)
     }
     struct sound output = sound_load("rec.wav");
     size_t frames = output.block.frames;
-    sound_free(&output);
     ck_assert_uint_le(frames, RATE / 2);
     return frames > RATE / 8;
 }
@@ -125,7 +120,6 @@ static void wait_for_recording(size_t frames)
 
 START_TEST(a_card_that_is_plugged_in_again_resumes)
 {
-    command_clean();
     struct alsa_card card = {.name = "card", .unplug = RATE / 2};
     alsa_rig_cards(&card, 1);
     pid_t process = live_rig_start("--device card --block 256 --reconnect --record rec.wav "
@@ -144,7 +138,6 @@ START_TEST(a_card_that_is_plugged_in_again_resumes)
  * service is started anew. */
 START_TEST(a_sound_system_that_hangs_ends_it)
 {
-    command_clean();
     if (!getenv("HALO_TEST_FULL")) /* it takes as long as it has to be given to return */
         return;
     const struct alsa_card card = {.name = "card", .unplug = RATE / 2, .hangs = 1};
@@ -165,16 +158,14 @@ static double number_of(const json_t *root, const char *object, const char *name
 START_TEST(a_signal_ends_an_opening_that_hangs)
 {
     const struct alsa_card card = {.name = "card", .hangs = 2};
-    command_clean();
     alsa_rig_cards(&card, 1);
     struct command_result result =
         command_run("timeout -k 3 2 \"$HALO\" live --json --device card --block 256");
     ck_assert_msg(result.code == 124, "%d: %s, %s", result.code, result.err,
                   result.out); /* 137: it was killed */
-    json_t *root = json_loads(result.out, 0, NULL), *error = json_object_get(root, "error");
+    json_t *root = command_json(result.out), *error = json_object_get(root, "error");
     ck_assert_msg(error != NULL, "%s", result.out);
     ck_assert_double_eq(number_of(error, NULL, "code"), 143);
-    json_decref(root);
 }
 
 /* ---- two cards ---- */
@@ -194,11 +185,9 @@ static bool plays_from_card_to_card(unsigned rate_in, double clock_ppm)
         command_done("\"$HALO\" live --json --meter-interval 60 --no-feedback-guard "
                      "--input here --output there --block %d --seconds %d | tail -n 1",
                      BLOCK, SECONDS);
-    json_t *root = json_loads(result.out, 0, NULL);
-    ck_assert_msg(root != NULL, "%s\n%s", result.out, result.err);
+    json_t *root = command_json(result.out);
     double lost = number_of(root, NULL, "lost"), ppm = number_of(root, "bridge", "ratio_ppm");
     double delay = number_of(root, "bridge", "latency");
-    json_decref(root);
     printf("%g lost, %+.1f ppm, delay %g frames\n", lost, ppm, delay);
     ck_assert_double_gt(delay, BLOCK);
     if (lost > 0 || fabs(ppm - clock_ppm) > 20)

@@ -71,7 +71,6 @@ static void noise(void)
 {
     struct block block = stream_noise(7, 1, MOST);
     memcpy(input, block.data[0], sizeof input);
-    block_free(&block);
 }
 
 /* A recursive filter on the sound. */
@@ -114,7 +113,6 @@ START_TEST(bands_fade_exactly)
                                 c = {BIQUAD_LOWPASS, 5000, 0, M_SQRT1_2};
     static const struct eq_band flat = {BIQUAD_PEAK, 1000, 0, 1};
     static double now[MOST], next[MOST], last[MOST];
-    command_clean();
     sound_text("auto.txt", auto_eq);
     char file[128];
     snprintf(file, sizeof file, "%s", command_path("auto.txt"));

@@ -18,10 +18,8 @@ static char port[16];
 
 static pid_t begin(const char *options)
 {
-    command_clean();
     struct block signal = live_rig_noise(2, 0, 40 * LIVE_RIG_RATE, 0.05f);
     live_rig_save(&signal, "in.wav");
-    block_free(&signal);
     sound_text("a.txt", "0.5\n");
     sound_text("b.txt", "0.25\n");
     sound_text("c,1.txt", "0.125\n");
@@ -49,7 +47,6 @@ static void expect_ceiling(const char *name, float ceiling)
     size_t end = live_rig_frames_before_end(block), part = LIVE_RIG_RATE / 10;
     for (size_t c = 0; c < block->channels; c++)
         ck_assert_float_eq_tol(audio_peak(block->data[c] + end - part, part), ceiling, 1e-8f);
-    sound_free(&recording);
 }
 
 START_TEST(commands_are_obeyed)
@@ -123,7 +120,6 @@ START_TEST(commands_are_sent_by_halo)
     ck_assert_int_eq(send_command("choose 2' '--json"), 0);
     json_t *sent = command_json(command_done("cat sent").out);
     ck_assert_str_eq(command_json_string(sent, "sent"), "choose 2");
-    json_decref(sent);
     refuse_command(1, "refused: there is no mask 9", "choose 9");
     refuse_command(1, "refused: there is no stage 7", "control 7 gain -6dB");
     refuse_command(2, "there is no command 'chose'", "chose 1");
@@ -160,7 +156,6 @@ static void wait_beside(const char *name, const char *expected)
 
 static void start_two(void)
 {
-    command_clean();
     sound_text("a.txt", "0.5\n");
     sound_text("b.txt", "0.25\n");
     command_done("mkdir -m 700 run");
@@ -244,7 +239,6 @@ START_TEST(what_is_shown_can_be_chosen)
                                         "0",   "a m..right wall.txt",
                                         "dry", "masks/a measured hall, left wall.txt"};
     static const char *const shown[] = {"  2 ", "  1 ", "  0 dry", "  2 ", "  0 dry", "  1 "};
-    command_clean();
     command_done(
         "mkdir masks; cp \"$FILTERS/identity.txt\" 'masks/a measured hall, left wall.txt'; "
         "cp \"$FILTERS/identity.txt\" 'masks/a measured hall, right wall.txt'");

@@ -25,7 +25,6 @@ static void plug(const char *name, const char *class, const char *positions)
 
 static void begin(void)
 {
-    command_clean();
     pipewire_rig_start();
     plug("surround", "Audio/Sink", OF_ALSA);
     plug("mics", "Audio/Source/Virtual", OF_ALSA);
@@ -97,8 +96,6 @@ START_TEST(channels_are_in_the_order_of_files)
     ck_assert(audio_peak(dry.block.data[2], dry.block.frames) > 0.01F);
     ck_assert(audio_peak(dry.block.data[0], dry.block.frames) > 0.01F);
     ck_assert(audio_peak(dry.block.data[4], dry.block.frames) == 0);
-    sound_free(&dry);
-    block_free(&signal);
     pipewire_rig_end(SIGTERM);
 }
 

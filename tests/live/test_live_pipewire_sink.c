@@ -16,7 +16,6 @@ START_TEST(no_sound_is_lost_to_a_change)
 {
     static const char *const sinks[] = {"phones", "speakers"};
     bool none = false;
-    command_clean();
     pipewire_rig_start();
     pipewire_rig_force("quantum", PIPEWIRE_RIG_UNHURRIED);
     for (int i = 0; i < TRIES && !none; i++) {
@@ -40,7 +39,6 @@ START_TEST(no_sound_is_lost_to_a_change)
 /* It never plays to itself, and goes on to the device that was the default before. */
 START_TEST(own_sink_becomes_the_default)
 {
-    command_clean();
     pipewire_rig_start();
     pipewire_rig_default("sink", "phones");
     pipewire_rig_wait("pw-metadata | grep -q 'audio.sink.*phones'");
@@ -64,7 +62,6 @@ START_TEST(own_sink_becomes_the_default)
 /* While halo's own sink is the default, the session manager chooses no device. */
 START_TEST(a_new_device_is_played_to)
 {
-    command_clean();
     pipewire_rig_start();
     pid_t process = live_rig_start("--sink 'Room correction'");
     pipewire_rig_wait_link("halo:output_FL", "speakers:playback_FL");
@@ -81,7 +78,6 @@ START_TEST(a_new_device_is_played_to)
 /* One that is about to end, as where a service starts anew, is waited for. */
 START_TEST(a_second_sink_of_a_name_is_refused)
 {
-    command_clean();
     pipewire_rig_start();
     pid_t process = live_rig_start("--sink 'Room correction'");
     pipewire_rig_wait_link("halo:output_FL", "speakers:playback_FL");
@@ -97,7 +93,6 @@ START_TEST(a_second_sink_of_a_name_is_refused)
 /* As the default device becomes a mono one while it runs, it may be one from the start. */
 START_TEST(a_mono_device_plays_all_channels)
 {
-    command_clean();
     pipewire_rig_start();
     ck_assert_int_eq(
         pipewire_rig_run("pw-cli create-node adapter '{ factory.name = support.null-audio-sink "
@@ -131,7 +126,6 @@ START_TEST(what_a_wait_is_for_is_looked_at)
     struct pipewire_registry graph = {0};
     bool found = false;
     int looks = 0;
-    command_clean();
     pipewire_rig_start();
     ck_assert_int_eq(library_open(&pipewire_library), STATUS_OK);
     ck_assert_int_eq(pipewire_registry_open(&graph, &found), STATUS_OK);
@@ -150,7 +144,6 @@ START_TEST(what_a_wait_is_for_is_looked_at)
 
 START_TEST(letters_of_any_script_name_a_sink)
 {
-    command_clean();
     pipewire_rig_start();
     pid_t process = live_rig_start("--sink " JAPAN);
     pipewire_rig_wait("pw-link -i | grep -q 'halo." JAPAN ":playback_FL'");
@@ -173,7 +166,6 @@ START_TEST(letters_of_any_script_name_a_sink)
 /* Links by hand, and the absence of those that were cut by hand. */
 START_TEST(it_comes_back_with_the_server)
 {
-    command_clean();
     pipewire_rig_start();
     pid_t process = live_rig_start("--reconnect --sink 'Room correction'");
     pipewire_rig_wait_link("halo:output_FR", "speakers:playback_FR");
@@ -201,7 +193,6 @@ START_TEST(it_comes_back_with_the_server)
 
 START_TEST(latency_is_reported_to_programs)
 {
-    command_clean();
     pipewire_rig_start();
     /* By the node of a filter, and by the ports that programs play to. */
     pid_t process = live_rig_start("--mask lowpass:3000,taps=1001");
@@ -218,7 +209,6 @@ START_TEST(latency_is_reported_to_programs)
 /* The output device is the sink of another halo: nothing that plays to ours says otherwise yet. */
 START_TEST(latency_of_the_device_is_kept)
 {
-    command_clean();
     pipewire_rig_start();
     ck_assert_int_eq(pipewire_rig_run("\"$HALO\" live -q --sink Cabinet --seconds 600 --output "
                                       "speakers --mask lowpass:3000,taps=1001 & :"),

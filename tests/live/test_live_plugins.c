@@ -31,7 +31,6 @@ static void begin(void)
     command_clean();
     struct block signal = live_rig_noise(2, 0, 40 * RATE, 0.05f);
     live_rig_save(&signal, "in.wav");
-    block_free(&signal);
     sound_text("half.txt", "0.5\n");
     sound_text("quarter.txt", "0.25\n");
 }
@@ -77,8 +76,6 @@ static size_t expect_gains(size_t latency, const double *gains, size_t count)
             at++;
         ck_assert_msg(at < output.block.frames, "gain %g does not occur", gains[g]);
     }
-    sound_free(&output);
-    sound_free(&dry);
     return at;
 }
 
@@ -321,7 +318,6 @@ START_TEST(live_plugins_know_the_position)
         double seconds = (double)i / RATE, found = (double)output.block.data[1][i] * 100;
         ck_assert_msg(fabs(found - seconds * 90 / 60 / 3) < 1e-4, "frame %zu: %g bars", i, found);
     }
-    sound_free(&output);
     live_rig_expect_replay();
 }
 
@@ -359,8 +355,6 @@ static void check_left_out(const char *plugin, const char *how, const char *why)
     ck_assert_uint_eq(frames_like(&output, &dry, there, 0, 0.5), RATE / 2);
     ck_assert_uint_eq(frames_like(&output, &dry, FAILS_IN, 0, 0.5) / 8, 0);
     ck_assert_uint_ge(frames_like(&output, &dry, faded, 0, 0.5), RATE / 10);
-    sound_free(&output);
-    sound_free(&dry);
     command_done("grep -q '\"event\":\"failed\".*\"stage\":2' rec.wav.log");
 }
 

@@ -72,8 +72,6 @@ START_TEST(a_wet_level_is_kept)
     struct sound take = sound_load("rec.wav"), wet = sound_load("wet.wav");
     size_t first = LIVE_RIG_RATE; /* behind the fade and the limiter's release */
     live_rig_expect(&take.block, &wet.block, first, LIVE_RIG_RATE / 10);
-    sound_free(&take);
-    sound_free(&wet);
 }
 
 /* Through two chains and back: the level that a listener gets, from the first frame of each. */
@@ -315,8 +313,6 @@ static void expect_crossfade(double before, double after)
         gain = measured_gain(&in, &out, at, SPAN);
         ck_assert_msg(gain > after - tolerance, "the gain is %g at frame %zu", gain, at);
     }
-    sound_free(&in);
-    sound_free(&out);
 }
 
 /* What comes after a rate was followed hears the present sound, at once. */
@@ -345,14 +341,13 @@ START_TEST(presets_are_listed)
     command_done("touch config/halo/presets/.hidden");
     ck_assert_str_eq(command_done("\"$HALO\" preset list").out,
                      "a  1 stage, gain +0.0 dB\nb  2 stages, mask 1 of 2, gain +0.0 dB\n");
-    json_t *root = json_loads(command_done("\"$HALO\" preset list --json").out, 0, NULL);
+    json_t *root = command_json(command_done("\"$HALO\" preset list --json").out);
     const json_t *rows = json_object_get(root, "presets");
     ck_assert_uint_eq(json_array_size(rows), 2);
     const json_t *b = json_array_get(rows, 1);
     ck_assert_str_eq(command_json_string(b, "name"), "b");
     ck_assert_str_eq(command_json_string(b, "path"), command_path("config/halo/presets/b"));
     ck_assert(command_json_number(b, "masks") == 2);
-    json_decref(root);
     command_done("\"$HALO\" preset remove a");
     ck_assert_str_eq(command_done("\"$HALO\" preset list").out,
                      "b  2 stages, mask 1 of 2, gain +0.0 dB\n");

@@ -2,6 +2,7 @@
  * that is lost. */
 #include "live_rig.h"
 #include "plugin_rig.h"
+#include "stream.h"
 #include "suite.h"
 
 #include <jansson.h>
@@ -23,7 +24,6 @@ static bool is_late_output(size_t period, size_t channels, size_t latency, const
     /* Silence while the output fades in. */
     struct block signal = live_rig_noise(channels, FADE_IN + RATE / 8, FRAMES, 0.05f);
     live_rig_save(&signal, "in.wav");
-    block_free(&signal);
     struct command_result result =
         command_done("\"$HALO\" live --plain --no-feedback-guard %s --block %zu --seconds 1.6 "
                      "--output-map %s %s",
@@ -42,8 +42,6 @@ static bool is_late_output(size_t period, size_t channels, size_t latency, const
         late[c] = out.block.data[c] + latency;
     output.data = late;
     live_rig_expect(&output, &truth.block, 0, output.frames);
-    sound_free(&truth);
-    sound_free(&out);
     return true;
 }
 
@@ -242,10 +240,8 @@ static void type_slowly(const char *typed, int milliseconds)
 
 static pid_t start_recording(const char *options)
 {
-    command_clean();
     struct block signal = live_rig_noise(2, 0, 60 * RATE, 0.05f);
     live_rig_save(&signal, "in.wav");
-    block_free(&signal);
     return live_rig_start(LIVE_RIG_DEVICE "--block 64 --record rec.wav --record-dry dry.wav "
                                           "--mask \"$FILTERS/hall.wav\" --or --mask "
                                           "\"$FILTERS/plate.wav\" %s",
@@ -282,15 +278,9 @@ START_TEST(switches_gains_and_mutes_null)
     size_t count = read_log(events);
     ck_assert_uint_eq(count, 12); /* 2 1 dry wet -1 -1 -1 2 1 mute unmute end */
     ck_assert_uint_eq(dry.block.frames, output.block.frames);
-    struct block truth;
-    ck_assert_int_eq(block_init(&truth, 2, output.block.frames, "a model"), STATUS_OK);
+    struct block truth = stream_block(2, output.block.frames);
     model_run(&truth, &dry.block, &a.block, &b.block, events, count);
     live_rig_expect(&output.block, &truth, 0, truth.frames);
-    block_free(&truth);
-    sound_free(&output);
-    sound_free(&dry);
-    sound_free(&a);
-    sound_free(&b);
     live_rig_expect_replay();
 }
 
@@ -325,7 +315,6 @@ START_TEST(a_recording_that_ends_within_a_fade_replays)
 
 START_TEST(lost_sound_is_counted)
 {
-    command_clean();
     struct command_result result =
         command_done("\"$HALO\" live --plain --device null:pace=0,xrun=24000 --block 64 "
                      "--seconds 1 --mask \"$FILTERS/hall.wav\"");
@@ -335,7 +324,6 @@ START_TEST(lost_sound_is_counted)
 /* While it runs, and without --reconnect. */
 START_TEST(another_rate_is_followed)
 {
-    command_clean();
     struct block signal = live_rig_noise(1, 0, 20 * RATE, 0.05f);
     live_rig_save(&signal, "in.wav");
     pid_t process = live_rig_start("--device null:in=in.wav,turn=%d,to=44100 --record rec.wav "
@@ -349,7 +337,6 @@ START_TEST(another_rate_is_followed)
     ck_assert_uint_eq(output.rate, RATE);
     ck_assert_uint_ge(output.block.frames, RATE);
     ck_assert_uint_lt(output.block.frames, 3 * RATE);
-    sound_free(&output);
     const char *at = strrchr(result.out, '{'); /* the report; its time goes on */
     while (at > result.out && at[-1] != '\n')
         at--;
@@ -358,16 +345,13 @@ START_TEST(another_rate_is_followed)
     double seconds = json_number_value(json_object_get(report, "seconds"));
     ck_assert_msg(seconds > 3.9 && seconds < 6, "%g s", seconds);
     json_decref(report);
-    block_free(&signal);
 }
 
 /* Blocks of another length after the reconnection work too. */
 START_TEST(it_comes_back_with_the_device)
 {
-    command_clean();
     struct block signal = live_rig_noise(2, 0, RATE, 0.05f);
     live_rig_save(&signal, "in.wav");
-    block_free(&signal);
     pid_t process = live_rig_start("--device null:in=in.wav,pace=4,lose=%d,back=2 --block 128 "
                                    "--reconnect --record rec.wav --mask \"$FILTERS/hall.wav\"",
                                    RATE / 2);
@@ -382,7 +366,6 @@ START_TEST(it_comes_back_with_the_device)
                   result.err);
     struct sound output = sound_load("rec.wav");
     ck_assert_uint_gt(output.block.frames, RATE / 2 + RATE / 8);
-    sound_free(&output);
 }
 
 int main(void)

@@ -12,7 +12,6 @@
 
 static void start(void)
 {
-    command_clean();
     command_done("cp \"$FILTERS/small-room.wav\" 'a room, 50%%.wav'; "
                  "cp \"$FILTERS/identity.txt\" plain.txt");
 }
@@ -62,7 +61,6 @@ START_TEST(a_service_is_installed_shown_and_removed)
     json_t *status = command_json(result.out);
     ck_assert(json_is_true(json_object_get(status, "installed")));
     ck_assert(json_is_null(json_object_get(status, "active")));
-    json_decref(status);
     result = command_run("command -v systemd-analyze >/dev/null || exit 77; " SETTING
                          "systemd-analyze verify --user " UNIT);
     ck_assert_msg(result.code == 77 || (result.code == 0 && !result.err[0]), "%s", result.err);
@@ -152,7 +150,6 @@ START_TEST(live_is_checked_without_a_device)
     ck_assert_int_eq(json_integer_value(json_object_get(checked, "inputs")), 1);
     ck_assert_int_eq(json_integer_value(json_object_get(checked, "latency")), 50);
     ck_assert_uint_eq(json_array_size(json_object_get(checked, "stages")), 2);
-    json_decref(checked);
     command_refused(1, "cannot open mask no.wav", "\"$HALO\" live --check --mask no.wav");
     command_refused(2, "there is no preset 'no'", "\"$HALO\" live --check --preset no");
 }

@@ -292,7 +292,6 @@ START_TEST(filters_equal_made_masks)
         {"along-frequency", "box2d:1x17"},
         {"harmonic-edge", "harmonic2d:9x9"},
     };
-    command_folder();
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         char path[512];
         snprintf(path, sizeof path, "%s/%s.mask2d", getenv("FILTERS"), rows[r][0]);
@@ -311,7 +310,6 @@ START_TEST(filters_equal_made_masks)
 
 START_TEST(mask_make_writes_them)
 {
-    command_clean();
     struct command_result result =
         command_done("\"$HALO\" mask make gaussian2d:7x7,sigma=1.5 -o g.mask2d");
     command_expect(result.err, "g.mask2d: 7 rows of time x 7 columns of frequency, separable");
@@ -348,13 +346,12 @@ START_TEST(mask_show_describes_them)
     for (size_t w = 0; w < sizeof spec / sizeof *spec; w++)
         command_expect(result.out, spec[w]);
     result = command_done("\"$HALO\" mask show \"$FILTERS/hall.wav\" box2d:3x5 --json");
-    json_t *root = json_loads(result.out, 0, NULL);
+    json_t *root = command_json(result.out);
     json_t *mask = json_array_get(json_object_get(root, "masks"), 1);
     ck_assert_int_eq(json_integer_value(json_object_get(mask, "rows")), 3);
     ck_assert_int_eq(json_integer_value(json_object_get(mask, "columns")), 5);
     ck_assert(json_is_true(json_object_get(mask, "separable")));
     ck_assert_double_eq_tol(json_real_value(json_object_get(mask, "sum")), 1, 1e-6);
-    json_decref(root);
     command_refused(1, "cannot open mask no.mask2d: No such file", "\"$HALO\" mask show no.mask2d");
     command_done("printf '1 2\\n3\\n' >r.mask2d");
     result = command_run("\"$HALO\" mask show r.mask2d");
@@ -363,7 +360,6 @@ START_TEST(mask_show_describes_them)
 
 START_TEST(mask_plot_draws_them)
 {
-    command_clean();
     struct command_result result = command_done("\"$HALO\" mask plot onset2d:3x3");
     command_expect(result.out, "onset2d:3x3\n @  -@\n @  -@\n @  -@\ntime to the right");
     result = command_done("\"$HALO\" mask plot gaussian2d:100x100");
@@ -380,7 +376,6 @@ START_TEST(mask_plot_draws_them)
 
 START_TEST(they_are_refused_as_masks_of_one_dimension)
 {
-    command_clean();
     command_refused(2, "is a two-dimensional mask: use --spectral",
                     "\"$HALO\" render \"$WAV/click.wav\" x.wav --mask box2d:3x3");
     command_refused(2, "is a two-dimensional mask: use --spectral",

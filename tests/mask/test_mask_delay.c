@@ -15,7 +15,7 @@ static struct mask *make(size_t columns, size_t taps)
     struct mask *mask;
     ck_assert_int_eq(mask_create("test", columns, taps, &mask), STATUS_OK);
     mask->rate = 48000;
-    return mask;
+    return suite_mask(mask);
 }
 
 static void route(struct mask *mask)
@@ -28,11 +28,10 @@ static struct mask *load(const char *name)
 {
     struct mask *mask;
     char path[512];
-    command_folder();
     snprintf(path, sizeof path, "%s/%s", getenv("FILTERS"), name);
     ck_assert_int_eq(mask_load_with(path, &(struct mask_load_options){0}, &mask), STATUS_OK);
     ck_assert_int_eq(mask_route(mask, 2, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO), STATUS_OK);
-    return mask;
+    return suite_mask(mask);
 }
 
 static int delay_of(const struct mask *mask, enum mask_delay_method method)
@@ -65,12 +64,10 @@ START_TEST(a_single_tap_is_its_place)
         expect_all(mask, (int)k);
         mask->origin = 100;
         expect_all(mask, (int)k - 100);
-        mask_destroy(mask);
     }
     struct mask *silent = make(1, 10);
     route(silent);
     expect_all(silent, 0);
-    mask_destroy(silent);
 }
 
 /* A windowed sinc; `length` odd or even, symmetric. */
@@ -97,7 +94,6 @@ START_TEST(linear_phase_is_half_the_length)
             expect_all(mask, (int)(lengths[i] - 1) / 2);
             mask_align(mask, MASK_ALIGN_CENTRE);
             expect_all(mask, 0);
-            mask_destroy(mask);
         }
 }
 
@@ -122,7 +118,6 @@ START_TEST(filters_have_their_documented_delay)
         struct mask *mask = load(masks[i].name);
         ck_assert_msg(delay_of(mask, MASK_DELAY_AUTO) == masks[i].delay, "%s: %d", masks[i].name,
                       delay_of(mask, MASK_DELAY_AUTO));
-        mask_destroy(mask);
     }
 }
 
@@ -138,9 +133,7 @@ START_TEST(minimum_phase_has_the_least_delay)
         struct mask *mask = load(masks[i].name);
         ck_assert_msg(delay_between(identity, mask) == masks[i].delay, "%s: %d", masks[i].name,
                       delay_between(identity, mask));
-        mask_destroy(mask);
     }
-    mask_destroy(identity);
 }
 
 /* A mask without a distinct peak: the centre of its energy. */
@@ -153,7 +146,6 @@ START_TEST(noise_delay_is_its_energy_centre)
     route(mask);
     ck_assert_int_eq(delay_of(mask, MASK_DELAY_AUTO), delay_of(mask, MASK_DELAY_CENTROID));
     ck_assert_int_lt(abs(delay_of(mask, MASK_DELAY_AUTO) - 10000), 200);
-    mask_destroy(mask);
 }
 
 /* The same mask after `frames` of silence. */
@@ -181,9 +173,7 @@ START_TEST(a_delayed_copy_is_found)
                              delay_of(mask, MASK_DELAY_AUTO) + (int)frames);
             copy->origin = frames;
             ck_assert_int_eq(delay_between(mask, copy), 0);
-            mask_destroy(copy);
         }
-        mask_destroy(mask);
     }
 }
 
@@ -198,8 +188,6 @@ START_TEST(a_twin_of_minimum_phase_is_aligned)
     route(a);
     route(b);
     ck_assert_int_eq(delay_between(a, b), 6);
-    mask_destroy(a);
-    mask_destroy(b);
 }
 
 /* Paths of only one mask do not count; without common paths each mask's own delay is used. */
@@ -214,6 +202,4 @@ START_TEST(only_common_paths_count)
     a->path_count = b->path_count = 1;
     ck_assert_int_eq(delay_between(a, b), 30);
     a->paths = b->paths = NULL;
-    mask_destroy(a);
-    mask_destroy(b);
 }

@@ -27,7 +27,6 @@ START_TEST(copies)
     mask_expect_path(mask, 0, 0, 3, (double[]){0.5, 0, 0.5 * pow(10, 6.0206 / 20)});
     mask_expect_path(mask, 1, 0, 3, (double[]){0.5, 0, -0.5 * pow(10, 6.0206 / 20)});
     mask_expect_path(mask, 0, 1, 3, (double[]){0.5, 0, -0.5 * pow(10, 6.0206 / 20)});
-    mask_destroy(mask);
 
     /* all copies of a line at once, channels by number, dB, silence */
     mask = mask_loaded_text("Copy: 1=R+-6dB*L 2=0.0\n", 48000, 2);
@@ -35,14 +34,12 @@ START_TEST(copies)
     mask_expect_path(mask, 1, 0, 1, (double[]){1});
     ck_assert_uint_eq(mask->path_count, 2);
     ck_assert_uint_eq(mask->outputs, 2);
-    mask_destroy(mask);
 
     /* a created channel is of "all" from then on only */
     mask = mask_loaded_text("Copy: X=L\nPreamp: -20 dB\nChannel: all\nPreamp: -20 dB\nCopy: R=X\n",
                             0, 0);
     mask_expect_path(mask, 0, 0, 1, (double[]){0.01});
     mask_expect_path(mask, 0, 1, 1, (double[]){0.1});
-    mask_destroy(mask);
 }
 
 START_TEST(selective_delay)
@@ -56,7 +53,6 @@ START_TEST(selective_delay)
     ck_assert_double_eq(mask_column(mask, 0)[0], 0.5);
     ck_assert_double_eq(mask_column(mask, 0)[479], 0);
     ck_assert_double_gt(mask_column(mask, 0)[480], 0.48);
-    mask_destroy(mask);
 }
 
 /* As many channels as the names need, where the sound's number is unknown. */
@@ -79,7 +75,6 @@ START_TEST(layouts)
         ck_assert_msg(mask->inputs == cases[i].count, "%s: %zu channels", cases[i].channels,
                       mask->inputs);
         mask_expect_path(mask, cases[i].index, cases[i].index, 1, (double[]){pow(10, -0.3)});
-        mask_destroy(mask);
     }
 }
 
@@ -107,11 +102,9 @@ START_TEST(spelling_of_channels)
     mask_expect_path(mask, 0, 0, 1, (double[]){1});
     mask_expect_path(mask, 1, 1, 1, (double[]){0.1});
     ck_assert_uint_eq(mask->path_count, 2);
-    mask_destroy(mask);
     mask = mask_loaded_text("Copy: x=R X=L\nChannel: x\nPreamp: 20 dB\nCopy: L=X R=x\n", 48000, 2);
     mask_expect_path(mask, 0, 0, 1, (double[]){10});
     mask_expect_path(mask, 1, 1, 1, (double[]){1});
-    mask_destroy(mask);
     command_expect(notes_of("Copy: l=R\n"),
                    "there is no channel l in a sound of 2: it can be copied");
     mask_refused("e.txt", "Copy: mid=L\nChannel: mid\n", "line 2: there is no channel 'MID', as");
@@ -159,11 +152,9 @@ START_TEST(includes)
                                          48000, 2);
     ck_assert(!mask->has_own_paths);
     ck_assert_double_eq_tol(mask_magnitude(mask, 0, 45), -4, 1e-4);
-    mask_destroy(mask);
     mask = mask_loaded_text("Channel: L\nInclude: Presets/sides.txt\nPreamp: -6 dB\n", 48000, 2);
     mask_expect_path(mask, 0, 0, 1, (double[]){pow(10, -0.3)});
     ck_assert_double_eq_tol(mask_magnitude(mask, mask->paths[1].column, 45), -18, 1e-4);
-    mask_destroy(mask);
     mask_refused("e.txt", "Include: Presets\\none.txt\n", "line 1: cannot open Presets/none.txt");
     /* a path of the machine that it was written on, into a folder below its own */
     command_expect(notes_of("Include: C:\\Program Files\\config\\Presets\\bass.txt\n"),
@@ -173,7 +164,6 @@ START_TEST(includes)
     mask_save_text("e.txt", text);
     mask = mask_loaded("e.txt", &(struct mask_load_options){.distrusts_configs = true});
     ck_assert_double_eq_tol(mask_magnitude(mask, 0, 45), 2, 1e-4);
-    mask_destroy(mask);
 }
 
 /* Of two columns: two channels, unless the sound has others; in turn. */
@@ -185,16 +175,13 @@ START_TEST(convolution)
     struct mask *mask = mask_loaded_text("Convolution: two.txt\n", 48000, 0);
     ck_assert_uint_eq(mask->inputs, 2);
     mask_expect_path(mask, 1, 1, 2, (double[]){0.5, 0.25});
-    mask_destroy(mask);
     mask = mask_loaded_text("Channel: 2 3 4\nConvolution: two.txt\n", 48000, 4);
     mask_expect_path(mask, 2, 2, 2, (double[]){0.5, 0.25});
     mask_expect_path(mask, 3, 3, 1, (double[]){1});
-    mask_destroy(mask);
     /* the file has the rate, wherever it stands */
     mask = mask_loaded_text("Filter: ON PK Fc 1000 Hz Gain 3 dB Q 1\nConvolution: one.txt\n", 48000,
                             2);
     ck_assert_uint_eq(mask->rate, 44100);
-    mask_destroy(mask);
     ck_assert(!strstr(notes_of("Convolution: one.txt\n"), "would pass over"));
     command_expect(notes_of("Convolution: \"one.txt\"\n"),
                    "would pass over this or read it otherwise, for '\"'");
@@ -208,7 +195,6 @@ START_TEST(delays)
 {
     struct mask *mask = mask_loaded_text("Delay: 1,5 ms\nDelay: 2.5 samples\n", 44100, 1);
     ck_assert_uint_eq(mask->taps, 66 + 3 + 1); /* 66.15 and 2.5, rounded */
-    mask_destroy(mask);
     mask_refused("e.txt", "Preamp: 0 dB\nDelay: 3\n", "must be in ms or samples");
     mask_refused("e.txt", "Delay: 10 samples, 5 ms\n", "line 1: Delay: must be in ms or samples");
     mask_refused("e.txt", "Delay: 3 ms; 4 ms\n", "line 1: Delay: must be in ms or samples");
@@ -227,7 +213,6 @@ START_TEST(stages)
     ck_assert_uint_eq(mask->path_count, 2);
     mask_expect_path(mask, 0, 1, 2, (double[]){0, 1e-4});
     mask_expect_path(mask, 1, 0, 2, (double[]){0, 1e-5});
-    mask_destroy(mask);
     mask_refused("e.txt", "Preamp: 0 dB\nStage: after\n", "line 2: there is no stage 'after'");
 }
 
@@ -238,7 +223,6 @@ START_TEST(devices)
                          "Preamp: -20 dB\nDevice: X Y; all\nPreamp: -20 dB\n",
                          48000, 2);
     mask_expect_taps(mask, 0, 1, (double[]){1e-3});
-    mask_destroy(mask);
     command_expect(notes_of("Device: Speakers\nPreamp: -6 dB\n"),
                    "line 1: the settings for the device 'Speakers' are used");
     mask_refused("e.txt", "Device: A\nPreamp: 0 dB\nDevice: B\nPreamp: 1 dB\n",
@@ -257,7 +241,6 @@ START_TEST(many_lines)
     memcpy(at, command, sizeof command);
     struct mask *mask = mask_loaded_text(text, 48000, 2);
     mask_expect_taps(mask, 0, 1, (double[]){pow(10, -0.3)});
-    mask_destroy(mask);
     memcpy(at, line, LENGTH);
     memcpy(at + LENGTH, command, sizeof command);
     mask_refused("e.txt", text, "line 100001: it has more than 100000 commands");
@@ -281,7 +264,6 @@ START_TEST(remarks_of_others)
             snprintf(text, sizeof text, "%s\n%sPreamp: -6 dB\n", remarks[i], indent ? "  " : "");
             struct mask *mask = mask_loaded_text(text, 48000, 2);
             mask_expect_taps(mask, 0, 1, (double[]){pow(10, -0.3)});
-            mask_destroy(mask);
         }
 }
 
@@ -337,7 +319,6 @@ START_TEST(branches)
         struct mask *mask = mask_loaded_text(cases[i].text, cases[i].rate, cases[i].channels);
         double gain = 20 * log10(mask_column(mask, 0)[0]);
         ck_assert_msg(fabs(gain - cases[i].gain) < 1e-9, "%s: %g dB", cases[i].text, gain);
-        mask_destroy(mask);
     }
     mask_refused("e.txt", "Preamp: 0 dB\nElse:\nPreamp: 1 dB\n", "line 2: Else: without If:");
     mask_refused("e.txt", "Preamp: 0 dB\nElseIf: 1\n", "line 2: ElseIf: without If:");
@@ -393,6 +374,5 @@ START_TEST(autoeq)
             struct mask *mask = mask_loaded_text(texts[i], rate, 2);
             ck_assert_uint_eq(mask->columns, 1);
             ck_assert(!mask->has_own_paths);
-            mask_destroy(mask);
         }
 }

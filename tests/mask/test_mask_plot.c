@@ -21,7 +21,6 @@ START_TEST(files_of_each_kind)
     static const struct {
         const char *name, *head;
     } rows[] = {{"a.svg", "<?xml"}, {"a.png", "\x89PNG"}, {"a.pdf", "%PDF"}};
-    command_clean();
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         char head[HEAD] = "", path[512];
         struct command_result result =
@@ -42,7 +41,6 @@ START_TEST(files_of_each_kind)
 /* Curves, axes with units, and legends of both. */
 START_TEST(svg_holds_what_it_should)
 {
-    command_clean();
     command_done("\"$HALO\" mask plot \"$FILTERS/lowpass-1k.wav\" \"$FILTERS/comb.txt\" -o a.svg");
     static const char *const expected[] = {"impulse response", "step response",   "magnitude",
                                            "group delay",      "phase",           "time in ms",
@@ -61,7 +59,6 @@ START_TEST(svg_holds_what_it_should)
 
 START_TEST(rooms_are_drawn)
 {
-    command_clean();
     command_done("\"$HALO\" mask plot \"$FILTERS/hall.wav\" -o a.svg");
     static const char *const expected[] = {"energy over time", "decay (Schroeder)",
                                            "waterfall (dB) of hall.wav channel 2",
@@ -79,7 +76,6 @@ START_TEST(rooms_are_drawn)
 
 START_TEST(limits_are_kept)
 {
-    command_clean();
     command_done(
         "\"$HALO\" mask plot \"$FILTERS/hall.wav\" --what magnitude,decay --low 100 "
         "--high 1000 --from 100ms --to 200ms --range 30 --smooth 3 --width 900 --height 400 "
@@ -98,7 +94,6 @@ START_TEST(limits_are_kept)
 /* Once, in as many colours and dashes, and in text a letter for each channel. */
 START_TEST(each_channel_has_a_curve)
 {
-    command_clean();
     command_done("for i in $(seq 8); do printf '1 1 0.5 0.2 0.1 1 1 0.5 0.2 0.1\\n'; done >m.txt");
     command_done("\"$HALO\" mask plot m.txt -o a.svg --what impulse,step,magnitude");
     for (int c = 1; c <= 10; c++) {
@@ -118,7 +113,6 @@ START_TEST(each_channel_has_a_curve)
 /* Those below each other begin and end at the same place. */
 START_TEST(subplots_are_aligned)
 {
-    command_clean();
     command_done(
         "printf '1000\\n0\\n' >large.txt && \"$HALO\" mask plot large.txt \"$FILTERS/comb.txt\" "
         "--what impulse,step,magnitude,delay,spectrogram -o a.svg");
@@ -132,7 +126,6 @@ START_TEST(subplots_are_aligned)
 
 START_TEST(subplots_are_chosen)
 {
-    command_clean();
     command_done("\"$HALO\" mask plot \"$FILTERS/comb.txt\" --what step,delay -o a.svg");
     ck_assert_uint_eq(count_in("a.svg", "step response"), 1);
     ck_assert_uint_eq(count_in("a.svg", "group delay"), 1);
@@ -142,7 +135,6 @@ START_TEST(subplots_are_chosen)
 
 START_TEST(masks_of_any_kind_are_drawn)
 {
-    command_clean();
     sound_text("zero.txt", "0\n0\n0\n");
     sound_text("one.txt", "1\n");
     sound_text("it's_a {mask}.txt", "1\n2\n");
@@ -158,7 +150,6 @@ START_TEST(masks_of_any_kind_are_drawn)
 
 START_TEST(text_goes_to_the_terminal)
 {
-    command_clean();
     struct command_result result = command_done(
         "LC_ALL=C \"$HALO\" mask plot \"$FILTERS/comb.txt\" \"$FILTERS/lowpass-1k.wav\"");
     ck_assert_msg(strstr(result.out, " dB") && strstr(result.out, "A  comb.txt") &&
@@ -174,7 +165,6 @@ START_TEST(text_goes_to_the_terminal)
 
 START_TEST(what_cannot_be_drawn_is_refused)
 {
-    command_clean();
     sound_text("m.txt", "1\n");
     command_done("\"$HALO\" mask plot m.txt -o a.svg");
     command_refused(1, "a.svg", "\"$HALO\" mask plot m.txt -o a.svg");
@@ -218,7 +208,6 @@ static const char *const old_files[] = {"old.png", "old.svg", "old.pdf"};
 
 START_TEST(full_disk_keeps_the_old_file)
 {
-    command_clean();
     command_done("mkdir bin disk");
     if (command_run("unshare -rm mount -t tmpfs -o size=16k tmpfs disk").code != 0) {
         puts("not run: full_disk_keeps_the_old_file, for want of the right to mount");
@@ -237,7 +226,6 @@ START_TEST(full_disk_keeps_the_old_file)
 
 START_TEST(file_size_limit_keeps_the_old_file)
 {
-    command_clean();
     command_done("mkdir bin disk");
     for (size_t i = 0; i < sizeof old_files / sizeof *old_files; i++) {
         char command[512];
@@ -255,7 +243,6 @@ START_TEST(file_size_limit_keeps_the_old_file)
 /* A gnuplot that says all is well, and draws nothing or dies half-way. */
 START_TEST(gnuplot_is_not_believed)
 {
-    command_clean();
     command_done("mkdir bin disk");
     static const char *const scripts[] = {"cat >/dev/null", "cat >/dev/null; echo half; kill -9 $$",
                                           "exit 0"};
@@ -291,7 +278,6 @@ static const struct {
 
 START_TEST(start_up_files_change_nothing)
 {
-    command_clean();
     command_done("\"$HALO\" mask plot lowpass:1000 -o one.svg");
     command_done("mkdir home; echo 'set terminal pdfcairo; exit' >home/.gnuplot; "
                  "HOME=$PWD/home \"$HALO\" mask plot lowpass:1000 -o two.svg; cmp one.svg two.svg");
@@ -300,7 +286,6 @@ START_TEST(start_up_files_change_nothing)
 /* A signal may interrupt each read from gnuplot, of which some are of a part of the drawing. */
 START_TEST(interrupted_reads_lose_nothing)
 {
-    command_clean();
     setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", true);
     command_done("\"$HALO\" mask plot lowpass:1000 -o whole.svg");
     for (int read = 1; read <= 301; read += 100)
@@ -314,7 +299,6 @@ START_TEST(interrupted_reads_lose_nothing)
 START_TEST(names_are_only_text)
 {
     enum { NAMES = sizeof hostile_names / sizeof *hostile_names };
-    command_clean();
     for (size_t i = 0; i < NAMES; i++)
         command_done("printf '1\n2\n' >%s", hostile_names[i].name);
     struct command_result result = command_done("\"$HALO\" mask plot * -o .a.svg --what impulse");

@@ -293,11 +293,10 @@ static void expect_object(const json_t *band, const struct room_band *want)
 
 START_TEST(filters_are_what_scipy_says)
 {
-    command_clean();
     for (size_t f = 0; f < sizeof filters / sizeof *filters; f++) {
         struct command_result result =
             command_done("\"$HALO\" mask show \"$FILTERS/%s\" --json", filters[f].name);
-        json_t *root = json_loads(result.out, 0, NULL);
+        json_t *root = command_json(result.out);
         json_t *mask = json_array_get(json_object_get(root, "masks"), 0);
         json_t *column = json_array_get(json_object_get(mask, "columns"), 0);
         const json_t *room = json_object_get(column, "room");
@@ -308,7 +307,6 @@ START_TEST(filters_are_what_scipy_says)
             size_t index = want->hz > 0 ? (size_t)lrint(log2(want->hz / 125)) + 1 : 0;
             expect_object(json_array_get(room, index), want);
         }
-        json_decref(root);
     }
     struct command_result result = command_done("\"$HALO\" mask show lowpass:1000 --json");
     ck_assert_ptr_nonnull(strstr(result.out, "\"room\": null"));
@@ -316,7 +314,6 @@ START_TEST(filters_are_what_scipy_says)
 
 START_TEST(rooms_are_shown)
 {
-    command_clean();
     struct command_result result = command_done("\"$HALO\" mask show \"$FILTERS/hall.wav\"");
     ck_assert_ptr_nonnull(strstr(result.out, "  room, channel 2        EDT      T20"));
     ck_assert_ptr_nonnull(strstr(result.out, "    500 Hz            2.2"));

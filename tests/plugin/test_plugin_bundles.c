@@ -16,7 +16,6 @@
  * Children are counted, see children(). */
 static void offer(const char *broken)
 {
-    command_clean();
     command_done("mkdir lv2 ladspa && cp %s/ladspa/mean.so ladspa && "
                  "cp -r %s/lv2/mean.lv2 lv2 && for name in %s; do"
                  " cp -r %s/broken/$name.lv2 lv2; done",
@@ -331,7 +330,6 @@ START_TEST(scans_at_the_same_time_agree)
 
 int main(void)
 {
-    command_folder();                           /* sets HALO */
     setenv("ASAN_OPTIONS", "handle_segv=0", 1); /* a crash must end the process */
     return suite_run();
 }

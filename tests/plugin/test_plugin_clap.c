@@ -3,6 +3,7 @@
 #include "command.h"
 #include "plugin_rig.h"
 #include "sound.h"
+#include "stream.h"
 #include "suite.h"
 
 #include <math.h>
@@ -15,7 +16,6 @@ enum { RATE = PLUGIN_RIG_RATE, BLOCK = PLUGIN_RIG_BLOCK, FRAMES = 40000, CHANNEL
 
 static void begin(void)
 {
-    command_clean();
     sound_noise_file("in.wav", 7, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, CHANNELS, FRAMES);
 }
 
@@ -31,8 +31,6 @@ static void expect_gain(const char *name, size_t from, size_t to, size_t late, d
                           "channel %zu, frame %zu: %g, not %g", c, i, (double)out.block.data[c][i],
                           expected);
         }
-    sound_free(&in);
-    sound_free(&out);
 }
 
 static double from_db(double db)
@@ -281,7 +279,6 @@ START_TEST(channels_follow_the_ports)
     command_done("$HALO render in.wav out.wav --format float --clap " ID "two-outputs");
     struct sound out = sound_load("out.wav");
     ck_assert_uint_eq(out.block.channels, 4);
-    sound_free(&out);
     command_done("$HALO render in.wav swapped.wav --tail none --format float --clap " ID
                  "keep,@map=2:1 --clap " ID "keep,@map=2:1");
     expect_gain("swapped.wav", 0, FRAMES, 0, 1);
@@ -313,8 +310,6 @@ START_TEST(a_tail_is_exact)
     ck_assert_double_eq(command_number(result.out, "frames_out"), FRAMES + 1000);
     struct sound out = sound_load("out.wav"), in = sound_load("in.wav");
     ck_assert_float_eq(out.block.data[0][FRAMES + 999], 0.5F * in.block.data[0][FRAMES - 1]);
-    sound_free(&out);
-    sound_free(&in);
     /* With automation, and endless: until it is quiet, as without a tail. */
     result = command_done("$HALO render in.wav out.wav -f --tail full --json --clap " ID
                           "tail,at=0.1s:gain=-1");
@@ -379,8 +374,8 @@ static void open_live(struct live_plugin *live, const char *id)
     live->info = plugin_rig_describe("clap", id);
     ck_assert_ptr_nonnull(live->info);
     ck_assert_int_eq(plugin_instances_open(live->info, NULL, 0, &settings, &live->instances), 0);
-    ck_assert_int_eq(block_init(&live->in, CHANNELS, BLOCK, "a test"), 0);
-    ck_assert_int_eq(block_init(&live->out, CHANNELS, BLOCK, "a test"), 0);
+    live->in = stream_block(CHANNELS, BLOCK);
+    live->out = stream_block(CHANNELS, BLOCK);
     for (size_t i = 0; i < BLOCK; i++)
         live->in.data[0][i] = live->in.data[1][i] = 0.25F;
 }
@@ -395,8 +390,6 @@ static void close_live(struct live_plugin *live)
 {
     plugin_instances_close(live->instances);
     plugin_info_destroy(live->info);
-    block_free(&live->in);
-    block_free(&live->out);
 }
 
 /* Blocks at their pace until a latency is reported; the number of blocks. */

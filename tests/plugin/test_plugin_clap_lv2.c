@@ -66,7 +66,6 @@ static void compare(const struct plugin_info *clap, const struct plugin_info *lv
 
 START_TEST(both_formats_sound_the_same)
 {
-    command_clean();
     for (size_t c = 1; c <= 2; c++)
         sound_noise_file(c == 1 ? "in1.wav" : "in2.wav", c, SF_FORMAT_WAV | SF_FORMAT_PCM_24, RATE,
                          c, FRAMES);

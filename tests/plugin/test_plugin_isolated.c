@@ -105,7 +105,7 @@ static void check_same(const struct plugin_info *info,
     check_reported(here, isolated);
     struct block in = stream_noise(1, instances * here->inputs, all), out[2];
     for (size_t i = 0; i < 2; i++)
-        ck_assert_int_eq(block_init(&out[i], instances * here->outputs, all, "a test"), STATUS_OK);
+        out[i] = stream_block(instances * here->outputs, all);
     for (size_t round = 0; round < 2; round++) {
         for (size_t i = 0, at = 0; i < sizeof lengths / sizeof *lengths; at += lengths[i++]) {
             size_t made = lengths[i] == PIECE ? count : 0;
@@ -122,9 +122,6 @@ static void check_same(const struct plugin_info *info,
     }
     plugin_instances_close(here);
     plugin_instances_close(isolated);
-    block_free(&in);
-    block_free(&out[0]);
-    block_free(&out[1]);
 }
 
 START_TEST(isolated_ladspa_is_identical)
@@ -243,7 +240,7 @@ static void check_end(const char *kind, const char *id, double patience, const c
     const struct plugin_change at = {.port = plugin_rig_port(info, "at"), .value = 24000};
     struct plugin_instances *instances = open_isolated(info, &at, 1, &settings);
     struct block in = stream_noise(1, 1, PIECE), out;
-    ck_assert_int_eq(block_init(&out, 1, PIECE, "a test"), STATUS_OK);
+    out = stream_block(1, PIECE);
     size_t pieces = 0;
     for (; !instances->failure && pieces < 100; pieces++)
         process_at(instances, &in, &out, 0, PIECE, NULL, 0);
@@ -254,8 +251,6 @@ static void check_end(const char *kind, const char *id, double patience, const c
     instances->kind->reset(instances);
     ck_assert_str_eq(instances->failure, expected);
     plugin_instances_close(instances);
-    block_free(&in);
-    block_free(&out);
     plugin_info_destroy(info);
 }
 
@@ -388,8 +383,6 @@ static struct reported spec_reported(enum verbosity verbosity)
     plugin_instances_close(instances);
     messages_to(NULL, NULL);
     note_verbosity(VERBOSITY_NORMAL);
-    block_free(&in);
-    block_free(&out);
     plugin_info_destroy(info);
     return reported;
 }
@@ -455,9 +448,6 @@ static void check_live_same(const char *kind, const char *id, size_t instances,
     ck_assert_uint_eq(isolated->late, 0);
     plugin_instances_close(here);
     plugin_instances_close(isolated);
-    block_free(&in);
-    block_free(&out[0]);
-    block_free(&out[1]);
     plugin_info_destroy(info);
 }
 
@@ -504,8 +494,6 @@ START_TEST(live_continues_after_late_pieces)
     ck_assert_float_eq(instances->values[amount], 0);
     ck_assert_float_eq(instances->values[at], 1);
     plugin_instances_close(instances);
-    block_free(&in);
-    block_free(&out);
     plugin_info_destroy(info);
 }
 
@@ -532,8 +520,6 @@ START_TEST(live_seldom_waits_for_one_that_is_always_late)
     ck_assert_uint_ge(waits, 1);
     ck_assert_uint_le(waits, STEPS / 2);
     plugin_instances_close(instances);
-    block_free(&in);
-    block_free(&out);
     plugin_info_destroy(info);
 }
 
@@ -554,8 +540,6 @@ START_TEST(live_forgives_what_others_took)
     }
     ck_assert_uint_eq(instances->late, 19);
     plugin_instances_close(instances);
-    block_free(&in);
-    block_free(&out);
     plugin_info_destroy(info);
 }
 
@@ -578,8 +562,6 @@ START_TEST(live_waits_once_for_one_that_hangs)
     ck_assert_double_ge(waited, BUDGET_MS);
     ck_assert_double_le(waited, 3 * BUDGET_MS);
     plugin_instances_close(instances);
-    block_free(&in);
-    block_free(&out);
     plugin_info_destroy(info);
 }
 
@@ -600,8 +582,6 @@ static void check_live_end(const char *id, double patience, const char *expected
     ck_assert_str_eq(instances->failure, expected);
     plugin_instances_close(instances);
     ck_assert_uint_eq(plugin_rig_children(getpid(), NULL), 0);
-    block_free(&in);
-    block_free(&out);
     plugin_info_destroy(info);
 }
 
@@ -636,7 +616,6 @@ static bool has_said(const char *line)
 /* The demonstration program, once it has printed `line`, and its child. */
 static pid_t start_demo(const char *id, const char *line, pid_t *child)
 {
-    command_clean();
     pid_t demo = command_start("exec '%s' ladspa %s >message", INSTANCES_DEMO, id);
     for (int i = 0; i < 2000 && !has_said(line); i++)
         pause_ms(5);

@@ -96,7 +96,6 @@ static void write_response(const char *name, float tap, size_t at)
     struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RIG_RATE, 1, 4800);
     sound.block.data[0][at] = tap;
     sound_save(&sound, name);
-    sound_free(&sound);
 }
 
 static void check_convolver(bool live)
@@ -118,7 +117,6 @@ static void check_convolver(bool live)
 
 START_TEST(responses_are_there_from_the_first_frame)
 {
-    command_clean();
     write_response("a response.wav", 0.5F, 10);
     check_convolver(false);
     check_convolver(true);
@@ -146,7 +144,6 @@ static void keep_sample(struct plugin_settings settings, const char *folder)
 START_TEST(sampler_gets_its_sample)
 {
     char path[PATH_MAX], folder[PATH_MAX];
-    command_clean();
     write_response("mine.wav", 1, 0);
     snprintf(path, sizeof path, "%s/mine.wav", command_folder());
     snprintf(folder, sizeof folder, "%s/live", command_folder());
@@ -166,7 +163,6 @@ START_TEST(sampler_gets_its_sample)
 START_TEST(parameters_have_their_types)
 {
     char folder[PATH_MAX];
-    command_clean();
     snprintf(folder, sizeof folder, "%s/params", command_folder());
     const struct plugin_setting settings[] = {
         {.uri = EXAMPLES "eg-params#int", .value = "7"},
@@ -227,7 +223,6 @@ static void check_reset(const char *uri, struct plugin_settings settings)
 START_TEST(reset_clears_all_sound)
 {
     char path[PATH_MAX];
-    command_clean();
     write_response("a response.wav", 0.5F, 10);
     snprintf(path, sizeof path, "%s/a response.wav", command_folder());
     const struct plugin_setting setting = {.uri = X42 "convoLV2#impulse", .value = path};

@@ -274,7 +274,6 @@ static size_t count_files(const char *name)
 START_TEST(state_is_kept_with_its_files)
 {
     char folder[256];
-    command_clean();
     snprintf(folder, sizeof folder, "%s/state", command_folder());
     struct lv2_rig rig = lv2_rig_open(
         PROBE_URI, (struct plugin_settings){.preset = "urn:halo:probe:preset:quiet"}, 64);
@@ -297,7 +296,6 @@ START_TEST(state_is_kept_with_its_files)
 
 START_TEST(files_of_an_instance_go_with_it)
 {
-    command_clean();
     setenv("TMPDIR", command_folder(), 1);
     struct lv2_rig rig = lv2_rig_open(PROBE_URI, (struct plugin_settings){0}, 64);
     ck_assert_uint_eq(count_files("halo-plugin-"), 4); /* it, deep, down and scratch.txt */

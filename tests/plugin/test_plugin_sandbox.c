@@ -33,13 +33,10 @@ static void pause_ms(long milliseconds)
 /* A home with something in it, and a sound. */
 static void prepare(void)
 {
-    command_clean();
     command_done("mkdir -p home/.keys && echo secret >home/.keys/id && chmod 600 home/.keys/id");
     setenv("INTRUDER_HOME", command_path("home"), 1);
     setenv("INTRUDER_SECRET", command_path("home/.keys/id"), 1);
-    struct sound sound =
-        sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_24, PLUGIN_RIG_RATE, 1, 4800);
-    sound_free(&sound);
+    sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_24, PLUGIN_RIG_RATE, 1, 4800);
 }
 
 /* Somebody to connect to. */
@@ -238,9 +235,8 @@ static void check_lie(const char *label, const char *options, int code)
 START_TEST(false_numbers_in_shared_memory_are_not_believed)
 {
     prepare();
-    struct sound sound = sound_noise("long.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_24,
-                                     PLUGIN_RIG_RATE, 1, 9 * PLUGIN_RIG_RATE);
-    sound_free(&sound);
+    sound_noise_file("long.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_24, PLUGIN_RIG_RATE, 1,
+                     9 * PLUGIN_RIG_RATE);
     check_lie("endless-runs", "", 0);
     check_lie("long-runs", "", 0);
     check_lie("all-ones", "", 1);
@@ -384,7 +380,6 @@ static void make_folders(void)
 START_TEST(folders_without_permissions_are_removed)
 {
     enum { NOBODY = 65534 };
-    command_clean();
     command_done("mkdir mine && chmod 777 mine . && echo kept >mine/kept");
     pid_t process = fork();
     if (process == 0) {
@@ -420,7 +415,6 @@ static enum status copy_state(void)
 
 START_TEST(a_state_is_copied_with_links_to_what_was_readable)
 {
-    command_clean();
     command_done("mkdir -p from/sub samples && echo text >from/sub/file && echo la >samples/la");
     command_done("ln -s sub/file from/within && ln -s ../samples/la from/out");
     command_done("ln -s \"$PWD/samples/la\" from/sub/out");

@@ -53,7 +53,6 @@ START_TEST(a_list_is_complete_and_reports_skipped_plugins)
     ck_assert_ptr_nonnull(strstr(result.err, "crash-asked.so"));
     ck_assert_ptr_nonnull(strstr(result.err, "crash-loaded.so"));
     ck_assert_uint_eq(command_lines(result.err), 1);
-    json_decref(object);
     result = command_done("$HALO plugins list mean"); /* not what was looked for */
     ck_assert_str_eq(result.err, "");
 }
@@ -326,7 +325,6 @@ START_TEST(libraries_that_crash_hide_no_other_of_their_bundle)
     json_t *object = command_json(result.out);
     ck_assert_uint_eq(json_array_size(json_object_get(object, "plugins")), 1);
     ck_assert_uint_eq(json_array_size(json_object_get(object, "skipped")), 5);
-    json_decref(object);
 }
 
 START_TEST(few_of_many_that_were_skipped_are_named)
@@ -343,7 +341,6 @@ START_TEST(few_of_many_that_were_skipped_are_named)
     result = command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2 --json 2>/dev/null");
     json_t *object = command_json(result.out);
     ck_assert_uint_eq(json_array_size(json_object_get(object, "skipped")), 23);
-    json_decref(object);
 }
 
 START_TEST(lv2_libraries_are_probed)
@@ -362,7 +359,6 @@ START_TEST(lv2_libraries_are_probed)
                      "urn:halo:test:crash-asked");
     ck_assert_str_eq(command_json_string(json_array_get(skipped, 1), "holder"),
                      "urn:halo:test:crash-loaded");
-    json_decref(object);
     command_done("LV2_PATH=$PWD/lv2 $HALO plugins info urn:halo:test:many-ports --json");
     result = command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2 many");
     ck_assert_ptr_nonnull(strstr(result.out, "urn:halo:test:many-ports"));
@@ -393,7 +389,6 @@ START_TEST(info_reports_ports_latency_and_a_command)
     check_number(amount, "minimum", 0);
     check_number(amount, "maximum", 8191);
     check_number(amount, "initial", 100);
-    json_decref(object);
     result = command_done("$HALO plugins info mean:late-latency");
     ck_assert_ptr_nonnull(strstr(result.out, "100 frames at 48000 Hz"));
     ck_assert_ptr_nonnull(strstr(result.out, "--ladspa mean:late-latency,at=0\n"));
@@ -407,13 +402,12 @@ START_TEST(info_of_a_plugin_that_crashes_when_run)
     json_t *object = command_json(result.out);
     ck_assert(json_is_null(json_object_get(object, "latency")));
     ck_assert_str_eq(command_json_string(object, "failure"), "crashed (segmentation fault)");
-    json_decref(object);
     result = command_done("$HALO plugins info mean:exit");
     ck_assert_ptr_nonnull(strstr(result.out, "not known: ended the process"));
     result = command_done("$HALO plugins info mean:null");
     ck_assert_ptr_nonnull(strstr(result.out, "instantiation failed"));
     result = command_done("$HALO plugins info mean:prints --json");
-    json_decref(command_json(result.out));
+    (void)command_json(result.out);
 }
 
 START_TEST(unknown_names_are_refused)
@@ -487,7 +481,6 @@ START_TEST(info_passes_through_a_child_unchanged)
 
 int main(void)
 {
-    command_folder();
     setenv("HALO_PROGRAM", getenv("HALO"), 1);
     setenv("ASAN_OPTIONS", "handle_segv=0", 1); /* a crash must end the process */
     return suite_run();

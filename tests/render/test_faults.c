@@ -163,8 +163,7 @@ static void make_inputs(void)
     sound_noise_file("in/mask.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 300);
     sound_noise_file("in/long.wav", 3, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 9000);
     sound_noise_file("in/long44.wav", 3, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 44100, 2, 9000);
-    struct sound mask = sound_noise_mask("in/mask.txt", 4, 1, 200);
-    sound_free(&mask);
+    sound_noise_mask("in/mask.txt", 4, 1, 200);
     command_done("cd in; for e in flac ogg mp3; do \"$HALO\" render in.wav in.$e -q; done; :");
     command_done(
         "cd in; \"$HALO\" render in.wav c.wav -q --mask mask.txt --gain -3 --save-chain "

@@ -358,7 +358,6 @@ static void expect_frames(const char *name, size_t frames)
 {
     struct sound sound = sound_load(name);
     ck_assert_uint_eq(sound.block.frames, frames);
-    sound_free(&sound);
 }
 
 /* At any call, from the first on: it is a line and the signal, and a file is whole or not there. */

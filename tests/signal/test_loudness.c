@@ -4,6 +4,7 @@
 #include "command.h"
 #include "signal/loudness.h"
 #include "sound.h"
+#include "stream.h"
 #include "suite.h"
 
 #include <ebur128.h>
@@ -24,14 +25,12 @@ static struct loudness *meter_of(size_t channels)
 static void add_sine(struct loudness *meter, size_t channels, const double *levels, double seconds)
 {
     size_t frames = (size_t)lrint(seconds * RATE);
-    struct block block;
-    ck_assert_int_eq(block_init(&block, channels, frames, "a sine"), STATUS_OK);
+    struct block block = stream_block(channels, frames);
     for (size_t c = 0; c < channels; c++)
         for (size_t i = 0; i < frames; i++)
             block.data[c][i] = (float)(audio_from_db(levels[c]) *
                                        sin(2 * acos(-1) * (double)(i % RATE) * 1000 / RATE));
     ck_assert_int_eq(loudness_add(meter, (const float *const *)block.data, frames), STATUS_OK);
-    block_free(&block);
 }
 
 static void add_stereo(struct loudness *meter, double level, double seconds)
@@ -224,7 +223,6 @@ START_TEST(pieces_equal_the_whole)
     ck_assert_double_eq(loudness_integrated(whole), loudness_integrated(pieces));
     ck_assert_double_eq_tol(loudness_rms(whole), loudness_rms(pieces), 1e-9);
     ck_assert_double_eq_tol(loudness_rms(whole), audio_to_db(0.25 / sqrt(3)), 0.05);
-    sound_free(&sound);
     loudness_destroy(whole);
     loudness_destroy(pieces);
 }
@@ -254,11 +252,9 @@ START_TEST(gains_move_the_gate_as_libebur128_says)
                 louder.block.data[i % 2][i / 2] = sound.block.data[i % 2][i / 2] * gain;
             ck_assert_double_eq_tol(loudness_integrated_with(meter, gains[g]),
                                     sound_libebur128_loudness(&louder), 1e-4);
-            sound_free(&louder);
         }
         ck_assert(isinf(loudness_integrated_with(meter, -60)));
         loudness_destroy(meter);
-        sound_free(&sound);
     }
 }
 
@@ -273,21 +269,17 @@ static void compare(const char *path)
     ck_assert_int_eq(loudness_add(meter, data, even), STATUS_OK);
     ck_assert_double_eq_tol(loudness_integrated(meter), sound_ffmpeg_loudness(path), 0.1);
     loudness_destroy(meter);
-    sound_free(&sound);
 }
 
 START_TEST(recordings_match_ffmpeg_loudness)
 {
     static const char *const names[] = {"voice", "guitar", "drums", "sweep", "pink-noise"};
     char path[512];
-    command_clean();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s.wav", getenv("WAV"), names[i]);
         compare(path);
     }
-    struct sound noise =
-        sound_noise("noise.wav", 5, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 2, 4 * RATE);
-    sound_free(&noise);
+    sound_noise_file("noise.wav", 5, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 2, 4 * RATE);
     snprintf(path, sizeof path, "%s/noise.wav", command_folder());
     compare(path);
 }

@@ -26,7 +26,6 @@ static size_t frame_of_impulse(const char *name)
     for (size_t i = 0; i < sound.block.frames; i++)
         if (fabsf(samples[i]) > fabsf(samples[most]))
             most = i;
-    sound_free(&sound);
     return most;
 }
 
@@ -100,7 +99,6 @@ static const char *const ways[] = {
 /* Each way once with each pair of containers would take minutes: the ways take turns. */
 START_TEST(marker_stands_at_the_impulse)
 {
-    command_clean();
     make_inputs(MIDDLE);
     save_mask("causal.txt", LONG, 0);
     save_mask("centred.txt", LONG, LONG / 2);
@@ -115,7 +113,6 @@ START_TEST(marker_stands_at_the_impulse)
 
 START_TEST(every_way_keeps_it)
 {
-    command_clean();
     make_inputs(MIDDLE);
     save_mask("causal.txt", LONG, 0);
     save_mask("centred.txt", LONG, LONG / 2);
@@ -136,7 +133,6 @@ START_TEST(every_way_keeps_it)
 START_TEST(marker_keeps_its_time_at_another_rate)
 {
     static const double rates[] = {2, 0.5, 1.5};
-    command_clean();
     make_inputs(MIDDLE);
     struct sound in = sound_load("in.wav");
     for (size_t i = 0; i < KINDS; i++)
@@ -153,13 +149,11 @@ START_TEST(marker_keeps_its_time_at_another_rate)
                       wanted);
         ck_assert_double_eq_tol((double)frame_of_impulse(name), MIDDLE * by, 1);
     }
-    sound_free(&in);
 }
 
 START_TEST(ends_of_the_sound_are_no_exception)
 {
     static const size_t frames[] = {FIRST, LAST};
-    command_clean();
     save_mask("centred.txt", LONG, LONG / 2);
     for (size_t i = 0; i < 2; i++) {
         make_inputs(frames[i]);
@@ -175,7 +169,6 @@ START_TEST(ends_of_the_sound_are_no_exception)
 /* Of a mask that is itself a delay, the marker says when the sound went in. */
 START_TEST(a_delay_moves_the_sound_alone)
 {
-    command_clean();
     make_inputs(MIDDLE);
     save_mask("late.txt", 200, 100);
     command_done(RENDER "in.wav out.aiff --mask late.txt");

@@ -19,7 +19,6 @@ enum { OWN = sizeof kinds / sizeof *kinds };
 
 static void make_inputs(void)
 {
-    command_clean();
     command_done(FILES "sampler wav in.wav sampler aiff in.aiff sampler caf in.caf");
 }
 

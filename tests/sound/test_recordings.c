@@ -56,15 +56,10 @@ static void check(const char *name, const char *filter, const struct mask_path *
     ck_assert_double_eq(command_number(result.out, "frames_in"), (double)in.block.frames);
     sound_expect_format(&out, SF_FORMAT_WAV | SF_FORMAT_FLOAT, in.rate, mask->outputs, frames);
     sound_expect_truth(&out, mask, &in.block, 0);
-    mask_destroy(mask);
-    sound_free(&in);
-    sound_free(&columns);
-    sound_free(&out);
 }
 
 static void check_all(const char *filter, const struct mask_path *paths, size_t count)
 {
-    command_clean();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         check(names[i], filter, paths, count);
 }

@@ -34,8 +34,7 @@ static void add_sine(const struct block *block, size_t channel, double rate, dou
 
 static struct block silence(size_t channels, size_t frames)
 {
-    struct block block;
-    ck_assert_int_eq(block_init(&block, channels, frames, "sound"), STATUS_OK);
+    struct block block = stream_block(channels, frames);
     return block;
 }
 
@@ -90,7 +89,6 @@ static void check_sine(uint32_t rate, double hz, double db, bool is_log, enum wi
                       low, high);
     }
     spectrogram_free(&picture);
-    block_free(&block);
 }
 
 START_TEST(a_sine_has_its_level_and_place)
@@ -141,7 +139,6 @@ START_TEST(bins_are_those_of_the_definition)
     }
     ck_assert_msg(worst < 3e-5 * peak, "%g dB", 20 * log10(worst / peak));
     spectrogram_frame_destroy(frame);
-    block_free(&noise);
 }
 
 /* Hann's side lobes: beyond a few main lobes a tone is not visible. */
@@ -157,7 +154,6 @@ START_TEST(a_sine_is_narrow)
             ck_assert_double_lt(db_at(&picture, picture.columns / 2, r), -100);
     }
     spectrogram_free(&picture);
-    block_free(&block);
 }
 
 /* In the middle of a hop's window, where it is 1: a/(N/2 * 1/2) in every row, and nothing
@@ -182,7 +178,6 @@ START_TEST(a_click_is_a_line_at_its_time)
     struct spectrogram_peak peak = spectrogram_find_peak(&picture);
     ck_assert_double_eq_tol(peak.seconds, (double)at / RATE, 1e-9);
     spectrogram_free(&picture);
-    block_free(&block);
 }
 
 START_TEST(columns_show_the_loudest_of_their_span)
@@ -210,7 +205,6 @@ START_TEST(columns_show_the_loudest_of_their_span)
         spectrogram_free(&coarse);
     }
     spectrogram_free(&fine);
-    block_free(&block);
 }
 
 START_TEST(channels_are_averaged_by_power)
@@ -233,7 +227,6 @@ START_TEST(channels_are_averaged_by_power)
     spectrogram_free(&both);
     spectrogram_free(&left);
     spectrogram_free(&right);
-    block_free(&block);
 }
 
 /* A region of the sound gives that region of the picture: the sound around it is included. */
@@ -250,7 +243,6 @@ START_TEST(a_part_equals_the_whole)
     ck_assert_mem_eq(part.power, whole.power + 20 * ROWS, 30 * ROWS * sizeof *part.power);
     spectrogram_free(&whole);
     spectrogram_free(&part);
-    block_free(&block);
 }
 
 START_TEST(sounds_of_any_length)
@@ -265,7 +257,6 @@ START_TEST(sounds_of_any_length)
         ck_assert_uint_eq(picture.columns, hops > 0 ? hops : 1);
         ck_assert_double_gt(spectrogram_find_peak(&picture).power, 0);
         spectrogram_free(&picture);
-        block_free(&block);
     }
 }
 
@@ -383,6 +374,4 @@ START_TEST(a_figure_has_one_scale)
     ck_assert_double_eq(figure.bottom, -76);
     ck_assert_double_eq(figure.to, 1);
     spectrogram_figure_free(&figure);
-    block_free(&loud);
-    block_free(&soft);
 }
