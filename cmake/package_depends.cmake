@@ -17,5 +17,5 @@ endfunction()
 depends_of("${CPACK_HALO_LIBRARIES}" CPACK_DEBIAN_HALO_PACKAGE_DEPENDS)
 # What masks and convolvers open; tests/library_symbols.sh looks whether it is all.
 set(opened ${CPACK_HALO_LIBRARIES})
-list(FILTER opened INCLUDE REGEX "/(sndfile|soxr|mysofa|yaml)[.]so$")
+list(FILTER opened INCLUDE REGEX "/(sndfile|soxr|mysofa|sodium|yaml)[.]so$")
 depends_of("${opened}" CPACK_DEBIAN_LIBHALO0_PACKAGE_DEPENDS)

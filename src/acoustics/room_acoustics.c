@@ -449,6 +449,7 @@ enum status room_acoustics_measure(const double *taps, size_t count, uint32_t ra
         TRY(find_whether_long(&work, &is_long));
     if (!is_long)
         return STATUS_OK;
+    TRY(reflections_find(taps, count, rate, onset, &room->reflections));
     while (room->count < ROOM_BANDS && octaves[room->count] * M_SQRT2 < rate / 2.0)
         room->count++;
     enum status status = fft_double_create(fft_double_fitting(work.count + 2 * lead), &work.fft);

@@ -11,6 +11,7 @@
 #ifndef HALO_ROOM_ACOUSTICS_H
 #define HALO_ROOM_ACOUSTICS_H
 
+#include "acoustics/reflections.h"
 #include "base/status.h"
 
 #include <stdint.h>
@@ -50,6 +51,7 @@ struct room_acoustics {
     size_t onset; /* tap of the direct sound */
     size_t count; /* number of bands, which are below half the rate; 0: there is no reverberation */
     struct room_band band[ROOM_BANDS]; /* the first one is of all frequencies */
+    struct reflections reflections;
 };
 
 /* Errors: memory. */

@@ -656,13 +656,20 @@ static enum status route(const struct mask_options *options, const struct stream
     return STATUS_OK;
 }
 
+/* Whether all options given are among `names`, such as "map= order=". */
+static bool gives_only(const struct mask_options *options, const char *names)
+{
+    for (size_t i = 0; mask_options_rows[i].name; i++)
+        if (options->given & UINT32_C(1) << i && !strstr(names, mask_options_rows[i].name))
+            return false;
+    return true;
+}
+
 /* Drops the bands of a mask that an option other than gain= changes. */
 static void settle_bands(const struct mask_options *options, struct mask *mask)
 {
-    bool is_kept = mask->bands && (!mask->rate || mask->rate == options->load.sound.rate);
-    for (size_t i = 0; mask_options_rows[i].name; i++)
-        is_kept = is_kept && (!(options->given & UINT32_C(1) << i) ||
-                              strcmp(mask_options_rows[i].name, "gain=") == 0);
+    bool is_kept = mask->bands && (!mask->rate || mask->rate == options->load.sound.rate) &&
+                   gives_only(options, "gain=");
     is_kept = is_kept && fabs(mask->bands->preamp + options->gain) <= EQ_DB_MOST;
     if (is_kept) {
         mask->bands->preamp += options->gain;
@@ -672,12 +679,23 @@ static void settle_bands(const struct mask_options *options, struct mask *mask)
     mask->bands = NULL;
 }
 
+/* Drops the measurement of a mask if an option may change its columns. */
+static void settle_measured(const struct mask_options *options, uint32_t rate, struct mask *mask)
+{
+    bool is_kept = gives_only(options, "map= order=") && options->map_pairs.count == 0;
+    if (is_kept && mask->rate == rate)
+        return;
+    free(mask->measured);
+    mask->measured = NULL;
+}
+
 enum status mask_options_apply(const struct mask_options *options,
                                const struct stream_format *format, enum mask_align align,
                                struct mask *mask)
 {
     uint32_t rate = mask->rate ? mask->rate : format->rate;
     settle_bands(options, mask);
+    settle_measured(options, format->rate, mask);
     if (options->level && options->normalize)
         return fail(CAUSE_USAGE,
                     "mask %s: normalize= has no effect beside level=, which scales the "

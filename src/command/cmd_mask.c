@@ -16,9 +16,11 @@
 #include "import/mask_load.h"
 #include "import/mask_write.h"
 #include "plot/mask_curves.h"
+#include "plot/mask_measured.h"
 #include "plot/mask_plot.h"
 #include "plot/mask_summary.h"
 #include "plot/response_plot.h"
+#include "plot/room_mean.h"
 #include "sound/port.h"
 
 #include <complex.h>
@@ -63,28 +65,47 @@ static enum status show2d(const struct mask_show_settings *settings, const char 
     return STATUS_OK;
 }
 
-static enum status show(const struct mask_show_settings *settings, const char *text, json_t *masks)
+static enum status show(const struct mask_show_settings *settings, const char *text, json_t *masks,
+                        struct room_mean *mean)
 {
     if (mask2d_is_named(text))
         return show2d(settings, text, masks);
     struct mask *mask;
     struct mask_stats stats = {0};
+    struct measurement *measurement = NULL;
     struct mask_trouble troubles[MASK_TROUBLES];
     TRY(study(text, &settings->sound, &mask));
     uint32_t usual = settings->sound.rate ? settings->sound.rate : STAGE_MASK_USUAL_RATE;
     enum status status = mask_stats_init(&stats, mask, mask->rate ? mask->rate : usual);
+    if (status == STATUS_OK)
+        status = mask_measured_read(mask, &measurement);
     if (status == STATUS_OK) {
-        struct mask_summary summary = {
-            .text = text, .mask = mask, .stats = &stats, .troubles = troubles};
+        struct mask_summary summary = {.text = text,
+                                       .mask = mask,
+                                       .stats = &stats,
+                                       .measurement = measurement,
+                                       .troubles = troubles};
         status = mask_lint(mask, &stats, &settings->sound, troubles, &summary.trouble_count);
         if (status == STATUS_OK && settings->json)
             json_array_append_new(masks, mask_summary_object(&summary));
         else if (status == STATUS_OK)
             mask_summary_print(&summary);
+        if (status == STATUS_OK)
+            status = room_mean_add(mean, mask, &stats);
     }
+    measurement_destroy(measurement);
     mask_stats_free(&stats);
     mask_destroy(mask);
     return status;
+}
+
+/* Prints the masks, which it releases, and the mean of rooms. */
+static enum status print_json(json_t *masks, const struct room_mean *mean)
+{
+    json_t *all = json_pack("{s:o}", "masks", masks);
+    if (room_mean_is_known(mean))
+        json_object_set_new(all, "mean", room_mean_object(mean));
+    return json_print(all, JSON_REAL_PRECISION(9), "the masks");
 }
 
 /* Shows all masks. If a mask cannot be read, the others are still shown. */
@@ -92,23 +113,26 @@ static enum status show_all(void *options)
 {
     const struct mask_show_settings *settings = options;
     json_t *masks = json_array();
+    struct room_mean mean = {0};
     enum status status = STATUS_OK;
     for (size_t i = 0; i < settings->masks.count; i++) {
         if (i > 0 && !settings->json)
             puts("");
-        enum status own = show(settings, settings->masks.values[i], masks);
+        enum status own = show(settings, settings->masks.values[i], masks, &mean);
         if (own != STATUS_OK && settings->json)
             json_array_append_new(masks, json_pack("{s:o, s:o}", "mask",
                                                    json_text(settings->masks.values[i]), "error",
                                                    failure_json_take()));
         status = status == STATUS_OK ? own : status;
     }
-    if (!settings->json) {
+    enum status printed = STATUS_OK;
+    if (settings->json)
+        printed = print_json(masks, &mean);
+    else if (room_mean_is_known(&mean))
+        room_mean_print(&mean);
+    if (!settings->json)
         json_decref(masks);
-        return status;
-    }
-    enum status printed =
-        json_print(json_pack("{s:o}", "masks", masks), JSON_REAL_PRECISION(9), "the masks");
+    room_mean_free(&mean);
     return status == STATUS_OK ? printed : status;
 }
 
@@ -273,9 +297,9 @@ const struct command command_mask_make = {
 
 /* ---- halo mask plot ---- */
 
-static const char *const subplot_names[] = {"impulse",   "step",  "energy", "decay",
-                                            "magnitude", "phase", "delay",  "spectrogram",
-                                            "waterfall", NULL};
+static const char *const subplot_names[] = {"impulse",    "step",        "energy",    "decay",
+                                            "magnitude",  "phase",       "delay",     "snr",
+                                            "distortion", "spectrogram", "waterfall", NULL};
 static const char *const time_names[] = {"linear", "log", NULL};
 
 #define SECONDS_MOST 1e9
@@ -293,6 +317,7 @@ enum {
 struct mask_plot_settings {
     struct string_list texts; /* specs, as of --mask */
     struct mask **masks;
+    struct measurement **measurements; /* of the masks; NULL: none */
     struct mask_plot plot;
     /* numbers of enum mask_subplot; if empty, the default ones are drawn */
     struct number_list subplots;
@@ -315,8 +340,9 @@ static const char *short_name(const char *text)
 }
 
 static enum status add_curves(struct mask_plot_settings *settings, const char *text,
-                              const struct mask *mask)
+                              const struct mask *mask, const struct measurement *measurement)
 {
+    bool is_measured = measurement && measurement->path_count > 0;
     struct mask_plot *plot = &settings->plot;
     for (size_t c = 0; c < mask->columns; c++) {
         if (plot->count == MASK_PLOT_CURVES)
@@ -324,7 +350,10 @@ static enum status add_curves(struct mask_plot_settings *settings, const char *t
                         "at most %d curves can be plotted; MASK,channel=N selects one channel",
                         MASK_PLOT_CURVES);
         struct mask_plot_curve *curve = &plot->curves[plot->count++];
-        *curve = (struct mask_plot_curve){.mask = mask, .column = c, .rate = rate_of(mask)};
+        *curve = (struct mask_plot_curve){.mask = mask,
+                                          .column = c,
+                                          .rate = rate_of(mask),
+                                          .measured = is_measured ? &measurement->paths[c] : NULL};
         if (mask->columns > 1)
             snprintf(curve->name, sizeof curve->name, "%.64s channel %zu", short_name(text), c + 1);
         else
@@ -357,7 +386,8 @@ static size_t print_legend(const struct mask_plot *plot, FILE *stream)
     return lines;
 }
 
-static enum status print_magnitudes(const struct mask_plot *plot)
+/* `mean`: the mask to draw as the only curve. NULL: the curves' own. */
+static enum status print_magnitudes(const struct mask_plot *plot, const struct mask *mean)
 {
     struct mask masks[MASK_PLOT_CURVES];
     struct mask_path paths[MASK_PLOT_CURVES];
@@ -380,13 +410,37 @@ static enum status print_magnitudes(const struct mask_plot *plot)
         const struct mask_plot_curve *own = &plot->curves[i];
         double *taps = own->mask->coefficients + own->column * own->mask->taps;
         masks[i] = response_column(taps, own->mask->taps, own->rate, &paths[i]);
-        list[i] = &masks[i];
+        list[i] = mean ? mean : &masks[i];
     }
     TRY(response_plot(&request, list, letters, plot->count, &text));
     fputs(text, stdout);
     free(text);
     print_legend(plot, stdout);
     return STATUS_OK;
+}
+
+/* Prints the mean alone. Its mask has the taps of all curves as columns to outputs of their own:
+ * response_plot draws the mean power of outputs. */
+static enum status print_mean(const struct mask_plot *plot)
+{
+    struct mask_plot alone = *plot;
+    struct mask *mean;
+    size_t taps = 0;
+    for (size_t i = 0; i < plot->count; i++)
+        taps = plot->curves[i].mask->taps > taps ? plot->curves[i].mask->taps : taps;
+    TRY(mask_create("mean", plot->count, taps, &mean));
+    for (size_t i = 0; i < plot->count; i++) {
+        const struct mask_plot_curve *own = &plot->curves[i];
+        memcpy(mask_column(mean, i), mask_column(own->mask, own->column),
+               own->mask->taps * sizeof(double));
+    }
+    alone.count = 1;
+    snprintf(alone.curves[0].name, sizeof alone.curves[0].name, "mean of %zu", plot->count);
+    enum status status = mask_route(mean, plot->count, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO);
+    if (status == STATUS_OK)
+        status = print_magnitudes(&alone, mean);
+    mask_destroy(mean);
+    return status;
 }
 
 /* Whether response_plot can draw all curves over one axis. */
@@ -411,12 +465,26 @@ static enum status print_curves(struct mask_plot *plot, bool chosen)
         if (plot->subplots[p])
             return fail(CAUSE_USAGE, "a %s needs a file: -o FILE.svg", subplot_names[p]);
     if (plot->subplots[MASK_SUBPLOT_MAGNITUDE] && are_alike(plot)) {
-        TRY(print_magnitudes(plot));
+        TRY(plot->mean ? print_mean(plot) : print_magnitudes(plot, NULL));
         plot->subplots[MASK_SUBPLOT_MAGNITUDE] = false;
     }
     for (size_t p = 0; p < MASK_SUBPLOTS; p++)
         if (plot->subplots[p])
             return mask_plot_draw(plot);
+    return STATUS_OK;
+}
+
+/* The mean is drawn with magnitudes: by default with them alone. */
+static enum status check_mean(struct mask_plot_settings *settings)
+{
+    struct mask_plot *plot = &settings->plot;
+    if (!plot->mean)
+        return STATUS_OK;
+    if (settings->subplots.count > 0 && !plot->subplots[MASK_SUBPLOT_MAGNITUDE])
+        return fail(CAUSE_USAGE, "--mean is for magnitudes: add magnitude to --what");
+    if (plot->count < 2 || !are_alike(plot))
+        return fail(CAUSE_USAGE, "--mean needs two channels at least, all of one rate");
+    plot->subplots[MASK_SUBPLOT_MAGNITUDE] = true;
     return STATUS_OK;
 }
 
@@ -426,8 +494,11 @@ static enum status draw_curves(struct mask_plot_settings *settings)
     for (size_t i = 0; i < settings->texts.count; i++) {
         TRY(stage_mask_study(settings->texts.values[i], &(struct stream_format){0},
                              &settings->masks[i]));
-        TRY(add_curves(settings, settings->texts.values[i], settings->masks[i]));
+        TRY(mask_measured_read(settings->masks[i], &settings->measurements[i]));
+        TRY(add_curves(settings, settings->texts.values[i], settings->masks[i],
+                       settings->measurements[i]));
     }
+    TRY(check_mean(settings));
     if (!plot->file)
         return print_curves(plot, settings->subplots.count > 0);
     char title[TITLE_MOST] = "";
@@ -489,13 +560,20 @@ static enum status plot_masks(void *options)
     if (settings->plot.file)
         TRY(gnuplot_check_file(settings->plot.file));
     settings->masks = calloc(settings->texts.count, sizeof *settings->masks);
-    if (!settings->masks)
+    settings->measurements = calloc(settings->texts.count, sizeof *settings->measurements);
+    if (!settings->masks || !settings->measurements) {
+        free(settings->masks);
+        free(settings->measurements);
         return fail_memory("masks");
+    }
     for (size_t i = 0; i < settings->subplots.count; i++)
         settings->plot.subplots[settings->subplots.values[i]] = true;
     enum status status = count_2d(settings) > 0 ? draw_2d(settings) : draw_curves(settings);
-    for (size_t i = 0; i < settings->texts.count; i++)
+    for (size_t i = 0; i < settings->texts.count; i++) {
+        measurement_destroy(settings->measurements[i]);
         mask_destroy(settings->masks[i]);
+    }
+    free(settings->measurements);
     free(settings->masks);
     return status;
 }
@@ -505,9 +583,12 @@ static const struct option_row plot_rows[] = {
              "draw a .svg, .png or .pdf file; default: print text", .letter = 'o'),
     OPT_CHOICES("what", "LIST", struct mask_plot_settings, subplots,
                 "impulse, step, energy (in dB over time), decay (Schroeder), magnitude,\n"
-                "phase, delay (group delay), spectrogram, waterfall\n"
+                "phase, delay (group delay), snr, distortion (both of measured masks),\n"
+                "spectrogram, waterfall\n"
                 "(default: those that apply in a file, magnitude in text)",
                 .names = subplot_names),
+    OPT_FLAG("mean", struct mask_plot_settings, plot.mean,
+             "draw the mean of all magnitudes, too, and how much they differ"),
     OPT_INTEGER("range", "DB", struct mask_plot_settings, plot.range, RANGE_LEAST, RANGE_MOST,
                 "show levels that far below the largest"),
     OPT_SECONDS("from", "TIME", struct mask_plot_settings, plot.from, -SECONDS_MOST, SECONDS_MOST,

@@ -6,6 +6,7 @@
 #include "bench/bench.h"
 #include "listen/listen_options.h"
 #include "live/session/live_options.h"
+#include "measure/measure_options.h"
 #include "plugin/isolation/plugin_isolated.h"
 #include "plugin/scan/plugin_scanner.h"
 #include "render/render_options.h"
@@ -131,10 +132,10 @@ const struct command command_halo = {
     .surplus = "to filter a file: halo render IN OUT",
     .commands =
         (const struct command *const[]){
-            &command_render, &command_batch, &command_live, &command_listen, &command_devices,
-            &command_service, &command_mask, &command_spectrogram, &command_plugins, &command_chain,
-            &command_preset, &command_bench, &command_list_options, &command_plugin_instances,
-            &command_plugin_scanner, NULL},
+            &command_render, &command_batch, &command_live, &command_listen, &command_measure,
+            &command_devices, &command_service, &command_mask, &command_spectrogram,
+            &command_plugins, &command_chain, &command_preset, &command_bench,
+            &command_list_options, &command_plugin_instances, &command_plugin_scanner, NULL},
     .size = sizeof(struct halo_settings),
     .run = run,
 };

@@ -190,11 +190,9 @@ struct family {
 };
 
 static const struct family families[] = {
-    {"filters", design_filters},
-    {"simple masks", design_simple},
-    {"equalisers", design_equalisers},
-    {"rooms", design_rooms},
-    {"made of other masks", design_combine},
+    {"filters", design_filters},       {"simple masks", design_simple},
+    {"equalisers", design_equalisers}, {"rooms", design_rooms},
+    {"measurements", design_measure},  {"made of other masks", design_combine},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -241,11 +239,18 @@ static const char *file_of(const char *value)
     return kind ? NULL : value;
 }
 
-/* In kinds that consist of masks, a mask is at the start and after each *. */
+/* In kinds that consist of masks, a mask is at the start and after each *. An option may name a
+ * file, too. */
 bool design_file_in(char *const *spec, size_t word, size_t from, size_t *start, size_t *length)
 {
     const struct design_kind *kind = kind_of(spec[0]);
     bool has_parts = kind && kind->make_parts;
+    size_t key = kind && kind->file_option ? strlen(kind->file_option) : 0;
+    if (word > 0 && key && from == 0 && strncmp(spec[word], kind->file_option, key) == 0) {
+        *start = key;
+        *length = strlen(spec[word]) - key;
+        return *length > 0;
+    }
     if (!kind || (word > 0 && !has_parts))
         return false;
     const char *text = spec[word], *mark = strchr(text, word == 0 ? ':' : '*');
@@ -324,8 +329,10 @@ void design_free(struct design *design)
 {
     free(design->coefficients);
     free(design->bands);
+    free(design->measured);
     design->coefficients = NULL;
     design->bands = NULL;
+    design->measured = NULL;
 }
 
 double *design_column(const struct design *design, size_t column)
@@ -348,6 +355,8 @@ static enum status round_to_mask(struct design *design, const char *name, struct
     }
     mask->bands = design->bands;
     design->bands = NULL;
+    mask->measured = design->measured;
+    design->measured = NULL;
     *result = mask;
     return STATUS_OK;
 }

@@ -27,6 +27,7 @@ struct design {
     size_t origin;
     double *coefficients;   /* column after column */
     struct eq_bands *bands; /* bands of which the taps are the exact response; NULL: none */
+    char *measured;         /* see struct mask, owned; NULL: none */
 };
 
 /* Errors: memory. */
@@ -49,7 +50,8 @@ struct design_kind {
     const char *example; /* for messages and help, such as "lowpass:1000" */
     const char *options; /* options besides rate, such as "taps, window"; "": none */
     const char *help;
-    bool names_file; /* the value names a file; a design rate of 0 is then set by `make` */
+    bool names_file;         /* the value names a file; a design rate of 0 is then set by `make` */
+    const char *file_option; /* option that names a file, such as "sweep="; NULL: none */
     enum status (*make)(const struct design_spec *spec, struct design *design);
     /* Used instead of `make` by kinds that consist of masks. Removes the words it used from `spec`.
      * A rate of 0 in `design` means unknown. */
@@ -59,7 +61,7 @@ struct design_kind {
 
 /* Families of kinds. The last row of each has no name. */
 extern const struct design_kind design_filters[], design_simple[], design_equalisers[],
-    design_rooms[], design_combine[];
+    design_rooms[], design_measure[], design_combine[];
 
 /* ---- parsing; errors are usage unless stated otherwise ----
  *

@@ -11,6 +11,7 @@
 #include "sound/file/sound_io.h"
 #include "sound/port.h"
 #include "sound/sndfile_library.h"
+#include "sweep/measurement.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -290,6 +291,22 @@ static enum status is_sound(const char *name, FILE *stream, const struct mask_lo
     return io.error == ENOMEM ? fail_errno(ENOMEM, "cannot read mask %s", name) : STATUS_OK;
 }
 
+/* Takes the text of a measurement from the file's comments. */
+static enum status read_measured(struct source *source, struct mask *mask)
+{
+    TRY(source_read_metadata(source));
+    const struct sound_metadata *metadata = source->traits.metadata;
+    for (size_t i = 0; metadata && i < metadata->text_count && !mask->measured; i++) {
+        const struct metadata_text *text = &metadata->texts[i];
+        if (strcmp(text->name, "COMMENT") != 0 || !measurement_is_text(text->value))
+            continue;
+        mask->measured = strdup(text->value);
+        if (!mask->measured)
+            return fail_memory("a mask");
+    }
+    return STATUS_OK;
+}
+
 static enum status read_columns(const char *file, struct source *source, struct mask **result)
 {
     if (source->frames == 0)
@@ -302,6 +319,7 @@ static enum status read_columns(const char *file, struct source *source, struct 
     mask->rate = source->format.rate;
     mask->layout = source->format.layout;
     mask->sound_format = source->traits.format;
+    TRY(read_measured(source, mask));
     double **columns = malloc(mask->columns * sizeof *columns);
     if (!columns)
         return fail_memory("a mask");

@@ -2,6 +2,7 @@
 
 #include "base/atomic_file.h"
 #include "mask/mask.h"
+#include "sound/metadata/metadata.h"
 #include "sound/port.h"
 
 #include <errno.h>
@@ -50,15 +51,42 @@ static enum status write_columns(const struct mask *mask, struct sink *sink)
         columns[c] = mask_column(mask, c);
     enum status status = sink_write_in_double(sink, columns, mask->taps);
     free(columns);
-    return status == STATUS_OK ? sink_commit(sink) : status;
+    return status;
+}
+
+/* Writes the file, with metadata before or behind the samples; NULL: none. */
+static enum status write_with(const struct mask *mask, struct sink_settings settings,
+                              struct sound_metadata *metadata)
+{
+    struct sink *sink;
+    bool is_after = metadata && sink_puts_metadata_after(&settings);
+    settings.metadata = is_after ? NULL : metadata;
+    TRY(sink_open_sound(&settings, &sink));
+    enum status status = write_columns(mask, sink);
+    if (status == STATUS_OK && is_after)
+        status = sink_put_metadata(sink, metadata);
+    if (status == STATUS_OK)
+        status = sink_commit(sink);
+    sink_close(sink);
+    return status;
 }
 
 enum status mask_write_sound(const struct mask *mask, const struct sink_settings *settings)
 {
-    struct sink *sink;
-    TRY(sink_open_sound(settings, &sink));
-    enum status status = write_columns(mask, sink);
-    sink_close(sink);
+    static const char name[] = "COMMENT";
+    struct sound_metadata *metadata;
+    if (!mask->measured)
+        return write_with(mask, *settings, NULL);
+    TRY(metadata_create(&metadata));
+    enum status status =
+        metadata_add_text(metadata, name, sizeof name - 1, mask->measured, strlen(mask->measured));
+    if (status == STATUS_OK)
+        status = write_with(mask, *settings, metadata);
+    if (status == STATUS_OK)
+        status = metadata_conclude(metadata);
+    if (status == STATUS_OK && metadata->loss_count > 0)
+        note("%s does not keep what was measured besides the mask", settings->path);
+    metadata_destroy(metadata);
     return status;
 }
 
@@ -170,6 +198,10 @@ enum status mask_without_paths(const struct mask *mask, struct mask **result, bo
             mask_column(plain, diagonal ? path->input : path->input * mask->outputs + path->output);
         for (size_t k = 0; k < mask->taps; k++)
             to[k] += from[k];
+    }
+    if (!own && mask->measured && !(plain->measured = strdup(mask->measured))) {
+        mask_destroy(plain);
+        return fail_memory("writing a mask");
     }
     *is_matrix = own && !diagonal;
     *result = plain;
@@ -498,6 +530,7 @@ static enum status write_files(const struct config_writer *writer, const struct 
         TRY(name_beside(path, ending, writer->has_one_file ? 0 : c + 1, &file));
         if (!writer->has_one_file) {
             part.columns = 1;
+            part.measured = NULL;
             part.coefficients = mask_column(mask, c);
         }
         enum status status =

@@ -73,6 +73,7 @@ void mask_destroy(struct mask *mask)
     free(mask->paths);
     free(mask->coefficients);
     free(mask->contents);
+    free(mask->measured);
     free(mask->bands);
     free(mask->name);
     free(mask);

@@ -55,6 +55,7 @@ struct mask {
     double dry, wet; /* factors of the input and of the mask, for mask_mix; dry 0: nothing to mix */
     struct eq_bands *bands; /* bands of which the taps are the exact response, owned; NULL: none */
     char *contents;         /* lines on the whole file, if the mask is a part of it; or NULL */
+    char *measured; /* text of the measurement that gave the columns (measurement.h), or NULL */
 };
 
 enum mask_order { MASK_ORDER_LL_LR_RL_RR, MASK_ORDER_LL_RR_LR_RL, MASK_ORDER_HESUVI };

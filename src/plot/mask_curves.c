@@ -240,6 +240,14 @@ enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
     return STATUS_OK;
 }
 
+enum status curve_thirds(const double levels[MEASURED_THIRDS], struct curve *curve)
+{
+    TRY(curve_init(curve, MEASURED_THIRDS));
+    for (size_t t = 0; t < MEASURED_THIRDS; t++)
+        curve_add(curve, measured_hz(t), levels[t]);
+    return STATUS_OK;
+}
+
 /* The tap at a time, from 0 to `most`. */
 static size_t tap_of(const struct mask *mask, uint32_t rate, double seconds, size_t most)
 {

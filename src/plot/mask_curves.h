@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "mask/mask.h"
 #include "spectrogram/spectrogram.h"
+#include "sweep/measurement.h"
 
 #include <complex.h>
 
@@ -76,6 +77,9 @@ MUST_CHECK enum status curve_phase(const struct mask_spectrum *spectrum, struct 
  * 60 dB below the largest gain. */
 MUST_CHECK enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
                                          struct curve *curve);
+
+/* Levels by thirds of an octave, at the middle of each. */
+MUST_CHECK enum status curve_thirds(const double levels[MEASURED_THIRDS], struct curve *curve);
 
 /* Power over time and frequency, relative to the largest. From `low` to `high` Hz, and over the
  * part of the time axis that the mask has; at least one tap. */

@@ -19,6 +19,12 @@ struct plot_layout {
     size_t entries;       /* entries of the legend in a row */
 };
 
+/* Sums over the curves of a plot, for each of their points. */
+struct mean {
+    size_t points, curves;
+    double *hz, *power, *sum, *squares; /* of the levels in dB, except `power` */
+};
+
 struct mask_drawing {
     const struct mask_plot *plot;
     FILE *gnuplot;
@@ -28,7 +34,8 @@ struct mask_drawing {
     double low, high;      /* Hz */
     struct time_axis time; /* logarithmic only for impulse and step, unless the user asks for it */
     struct plot_layout layout;
-    size_t subplot; /* next subplot */
+    size_t subplot;   /* next subplot */
+    struct mean mean; /* mean of the magnitudes; no points: it is not drawn */
 };
 
 /* ---- the layout ---- */
@@ -182,6 +189,7 @@ enum {
     PALE_MOST = 8, /* the most curves that have pale ones behind them */
 };
 
+static const char measured_style[] = "linespoints pt 7 ps 0.4 lw 2";
 static const double gains_shown = 100; /* dB */
 static const double dips_shown = 20;   /* dB of pale curves that are shown below the others */
 static const double near = 1e-6;
@@ -310,7 +318,7 @@ static void send_time_curve(const struct mask_drawing *drawing, const struct tim
                index);
 }
 
-static enum status send_times(const struct mask_drawing *drawing, enum mask_subplot kind)
+static enum status send_times(struct mask_drawing *drawing, enum mask_subplot kind)
 {
     const struct time_subplot *subplot = &time_subplots[kind];
     struct time_axis axis = axis_of(drawing, subplot);
@@ -342,24 +350,70 @@ static bool is_smooth(const struct mask_drawing *drawing, size_t index)
 /* Whether exact gains are drawn pale behind the smooth ones, which is done for few curves only. */
 static bool has_pale(const struct mask_drawing *drawing, size_t index)
 {
-    return is_smooth(drawing, index) && drawing->plot->file && drawing->plot->count <= PALE_MOST;
+    return is_smooth(drawing, index) && drawing->plot->file && !drawing->plot->mean &&
+           drawing->plot->count <= PALE_MOST;
+}
+
+static enum status mean_init(struct mean *mean, size_t points)
+{
+    double *all = calloc(4 * points, sizeof *all);
+    if (!all)
+        return fail_memory("a plot");
+    *mean = (struct mean){points, 0, all, all + points, all + 2 * points, all + 3 * points};
+    return STATUS_OK;
+}
+
+/* Adds a smooth curve, unless it is silent. */
+static void mean_add(struct mean *mean, const struct curve *curve)
+{
+    if (!isfinite(curve->y[0]))
+        return;
+    mean->curves++;
+    for (size_t p = 0; p < mean->points; p++) {
+        mean->hz[p] = curve->x[p];
+        mean->power[p] += pow(10, curve->y[p] / 10);
+        mean->sum[p] += curve->y[p];
+        mean->squares[p] += curve->y[p] * curve->y[p];
+    }
+}
+
+/* Sends lines of frequency, mean, and mean less and plus a standard deviation of the levels. */
+static void send_mean(const struct mask_drawing *drawing, struct range *range)
+{
+    const struct mean *mean = &drawing->mean;
+    double n = (double)mean->curves;
+    fputs("$mean << EOD\n", drawing->gnuplot);
+    for (size_t p = 0; p < mean->points && n > 0; p++) {
+        double db = 10 * log10(mean->power[p] / n), sum = mean->sum[p];
+        double spread = sqrt(fmax(0, mean->squares[p] - sum * sum / n) / fmax(1, n - 1));
+        double ends[] = {db - spread, db + spread};
+        widen(range, ends, 2);
+        fprintf(drawing->gnuplot, "%.8g %.7g %.7g %.7g\n", mean->hz[p], db, ends[0], ends[1]);
+    }
+    fputs(n > 0 ? "EOD\n" : "1 1e9 1e9 1e9\nEOD\n", drawing->gnuplot);
 }
 
 /* Sends the gains. *range includes the curves. It includes the pale curves without their dips, and
  * not at all if the user chose the range. */
-static enum status send_gains(const struct mask_drawing *drawing, struct range *range)
+static enum status send_gains(struct mask_drawing *drawing, struct range *range)
 {
     struct range pale = {INFINITY, -INFINITY};
+    if (drawing->plot->mean)
+        TRY(mean_init(&drawing->mean, drawing->spectra[0].points));
     for (size_t i = 0; i < drawing->plot->count; i++) {
         struct curve curve;
-        bool smooth = is_smooth(drawing, i);
+        bool smooth = is_smooth(drawing, i) || drawing->plot->mean;
         TRY(curve_magnitude(&drawing->spectra[i], smooth, &curve));
+        if (drawing->plot->mean)
+            mean_add(&drawing->mean, &curve);
         send_curve(drawing->gnuplot, "gain", i, &curve, 1, range);
         if (!has_pale(drawing, i))
             continue;
         TRY(curve_magnitude(&drawing->spectra[i], false, &curve));
         send_curve(drawing->gnuplot, "pale", i, &curve, 1, &pale);
     }
+    if (drawing->plot->mean)
+        send_mean(drawing, range);
     if (drawing->plot->range > 0)
         return STATUS_OK;
     range->low = fmin(range->low, fmax(pale.low, range->low - dips_shown));
@@ -367,16 +421,14 @@ static enum status send_gains(const struct mask_drawing *drawing, struct range *
     return STATUS_OK;
 }
 
-static enum status send_magnitudes(const struct mask_drawing *drawing)
+/* Plots the curves and, if the plot has it, their mean. */
+static void plot_magnitudes(const struct mask_drawing *drawing)
 {
     FILE *gnuplot = drawing->gnuplot;
-    struct range range = {INFINITY, -INFINITY};
-    double shown = drawing->plot->range > 0 ? (double)drawing->plot->range : gains_shown;
-    TRY(send_gains(drawing, &range));
-    double top = isfinite(range.high) ? 5 * ceil((range.high + 1) / 5) : 0;
-    double bottom = fmax(10 * floor((fmin(range.low, top - 20)) / 10), top - shown);
-    fprintf(gnuplot, "set title 'magnitude'\nset ylabel 'gain in dB'\nset yrange [%g:%g]\nplot ",
-            bottom, top);
+    fputs(drawing->plot->mean
+              ? "plot $mean using 1:3:4 with filledcurves lc rgb '#d0d0d0' notitle, "
+              : "plot ",
+          gnuplot);
     for (size_t i = 0; i < drawing->plot->count; i++)
         if (has_pale(drawing, i)) {
             fprintf(gnuplot, "$pale%zu using 1:2 with lines lw 0.5", i);
@@ -385,9 +437,25 @@ static enum status send_magnitudes(const struct mask_drawing *drawing)
         }
     for (size_t i = 0; i < drawing->plot->count; i++) {
         fprintf(gnuplot, "%s$gain%zu using 1:2", i ? ", " : "", i);
-        send_style(drawing, "lines lw 2", i);
+        send_style(drawing, drawing->plot->mean ? "lines lw 0.8" : "lines lw 2", i);
     }
-    fputs("\nset yrange [*:*]\n", gnuplot);
+    fputs(drawing->plot->mean ? ", $mean using 1:2 with lines lw 3 lc rgb 'black' notitle\n" : "\n",
+          gnuplot);
+}
+
+static enum status send_magnitudes(struct mask_drawing *drawing)
+{
+    FILE *gnuplot = drawing->gnuplot;
+    struct range range = {INFINITY, -INFINITY};
+    double shown = drawing->plot->range > 0 ? (double)drawing->plot->range : gains_shown;
+    TRY(send_gains(drawing, &range));
+    double top = isfinite(range.high) ? 5 * ceil((range.high + 1) / 5) : 0;
+    double bottom = fmax(10 * floor((fmin(range.low, top - 20)) / 10), top - shown);
+    fprintf(gnuplot, "set title 'magnitude%s'\nset ylabel 'gain in dB'\nset yrange [%g:%g]\n",
+            drawing->plot->mean ? ", mean of all (black) and one standard deviation (grey)" : "",
+            bottom, top);
+    plot_magnitudes(drawing);
+    fputs("set yrange [*:*]\n", gnuplot);
     return STATUS_OK;
 }
 
@@ -419,16 +487,129 @@ static enum status send_phases(const struct mask_drawing *drawing, enum mask_sub
     return STATUS_OK;
 }
 
-static enum status send_frequencies(const struct mask_drawing *drawing, enum mask_subplot subplot)
+/* Sends levels by thirds of an octave. */
+static enum status send_thirds(const struct mask_drawing *drawing, const char *block, size_t index,
+                               const double levels[MEASURED_THIRDS], struct range *range)
+{
+    struct curve curve;
+    TRY(curve_thirds(levels, &curve));
+    send_curve(drawing->gnuplot, block, index, &curve, 1, range);
+    return STATUS_OK;
+}
+
+static enum status send_snr(const struct mask_drawing *drawing)
+{
+    struct range range = {0, 10};
+    for (size_t i = 0; i < drawing->plot->count; i++)
+        TRY(send_thirds(drawing, "snr", i, drawing->plot->curves[i].measured->snr, &range));
+    fprintf(drawing->gnuplot,
+            "set title 'signal to noise, by thirds of an octave'\nset ylabel 'dB'\n"
+            "set yrange [%g:%g]\n",
+            10 * floor(range.low / 10), 10 * ceil(range.high / 10));
+    for (size_t i = 0; i < drawing->plot->count; i++) {
+        fprintf(drawing->gnuplot, "%s$snr%zu using 1:2", i ? ", " : "plot ", i);
+        send_style(drawing, measured_style, i);
+    }
+    fputs("\nset yrange [*:*]\n", drawing->gnuplot);
+    return STATUS_OK;
+}
+
+static void begin_frequencies(const struct mask_drawing *drawing)
 {
     /* gnuplot leaves out a label at the very beginning of an axis. */
     fprintf(drawing->gnuplot,
             "set logscale x\nset xrange [%.9g:%.9g]\nset xlabel 'frequency in Hz'\n",
             drawing->low * (1 - near), drawing->high * (1 + near));
     send_hertz(drawing);
-    TRY(subplot == MASK_SUBPLOT_MAGNITUDE ? send_magnitudes(drawing)
-                                          : send_phases(drawing, subplot));
+}
+
+static void end_frequencies(const struct mask_drawing *drawing)
+{
     fputs("unset logscale x\nset xrange [*:*]\nset xtics autofreq\n", drawing->gnuplot);
+}
+
+static enum status send_frequencies(struct mask_drawing *drawing, enum mask_subplot subplot)
+{
+    begin_frequencies(drawing);
+    TRY(subplot == MASK_SUBPLOT_MAGNITUDE ? send_magnitudes(drawing)
+        : subplot == MASK_SUBPLOT_SNR     ? send_snr(drawing)
+                                          : send_phases(drawing, subplot));
+    end_frequencies(drawing);
+    return STATUS_OK;
+}
+
+/* ---- distortion ---- */
+
+static const double distortion_shown = 80; /* dB */
+
+static void describe(const struct mask_plot *plot, size_t curve, const char *what, char text[128])
+{
+    bool several = plot->count > 1;
+    snprintf(text, 128, "%s%s%s", what, several ? " of " : "",
+             several ? plot->curves[curve].name : "");
+}
+
+static void send_key(const struct mask_drawing *drawing)
+{
+    bool has_own = drawing->plot->count == 1 || drawing->plot->file;
+    fputs(has_own ? "set key off\n" : "set key below Left reverse\n", drawing->gnuplot);
+}
+
+/* Sends the axes: levels at the left, their percentages at the right. */
+static void send_distortion_axes(const struct mask_drawing *drawing, struct range range)
+{
+    bool is_known = range.low <= range.high;
+    double top = is_known ? 10 * ceil(range.high / 10) + 10 : 0; /* leaves room for the key */
+    double bottom = is_known ? 10 * floor(range.low / 10) : -100;
+    bottom =
+        fmax(fmin(bottom, top - 20),
+             top - (drawing->plot->range > 0 ? (double)drawing->plot->range : distortion_shown));
+    fprintf(drawing->gnuplot,
+            "set ylabel 'dB of the fundamental'\nset yrange [%g:%g]\nset y2range [%g:%g]\n"
+            "set ytics nomirror\nset y2tics ('100 %%%%' 0, '10 %%%%' -20, '1 %%%%' -40, "
+            "'0.1 %%%%' -60, '0.01 %%%%' -80, '0.001 %%%%' -100, '0.0001 %%%%' -120) "
+            "textcolor rgb '#303030'\n"
+            "set key inside top right horizontal Left reverse samplen 2\n",
+            bottom, top, bottom, top);
+}
+
+static void plot_distortion(const struct mask_drawing *drawing)
+{
+    static const char *const names[] = {"2nd", "3rd", "4th", "5th"};
+    const char *size = drawing->plot->file ? "ps 0.4 lw 2" : "";
+    for (size_t n = 0; n < MEASURED_ORDERS; n++) {
+        fprintf(drawing->gnuplot, "%s$harmonic%zu using 1:2 with linespoints pt %zu %s",
+                n ? ", " : "plot ", n, drawing->plot->file ? 7 : n + 1, size);
+        send_colour(drawing->gnuplot, n);
+        fprintf(drawing->gnuplot, " title '%s'", names[n]);
+    }
+    fprintf(drawing->gnuplot,
+            ", $thd0 using 1:2 with linespoints pt %d %s lc rgb 'black' title 'THD'\n",
+            drawing->plot->file ? 7 : MEASURED_ORDERS + 1, size);
+}
+
+static enum status send_distortion(const struct mask_drawing *drawing, size_t curve)
+{
+    const struct measured_path *path = drawing->plot->curves[curve].measured;
+    struct range range = {INFINITY, -INFINITY};
+    double thd[MEASURED_THIRDS];
+    char title[128];
+    for (size_t t = 0; t < MEASURED_THIRDS; t++)
+        thd[t] = measured_thd(path, t);
+    TRY(send_thirds(drawing, "thd", 0, thd, &range));
+    for (size_t n = 0; n < MEASURED_ORDERS; n++)
+        TRY(send_thirds(drawing, "harmonic", n, path->distortion[n], &range));
+    describe(drawing->plot, curve, "distortion", title);
+    fputs("set title ", drawing->gnuplot);
+    gnuplot_send_quoted(drawing->gnuplot, title);
+    fputs("\n", drawing->gnuplot);
+    begin_frequencies(drawing);
+    send_distortion_axes(drawing, range);
+    plot_distortion(drawing);
+    end_frequencies(drawing);
+    fputs("unset y2tics\nset ytics mirror\nset yrange [*:*]\nset y2range [*:*]\n",
+          drawing->gnuplot);
+    send_key(drawing);
     return STATUS_OK;
 }
 
@@ -437,13 +618,6 @@ static enum status send_frequencies(const struct mask_drawing *drawing, enum mas
 enum { WATERFALL_POINTS = 120, TIMES_MOST = 6 /* labels */ };
 
 static const double picture_shown = 90, waterfall_shown = 60; /* dB */
-
-static void describe(const struct mask_plot *plot, size_t curve, const char *what, char text[128])
-{
-    bool several = plot->count > 1;
-    snprintf(text, 128, "%s%s%s", what, several ? " of " : "",
-             several ? plot->curves[curve].name : "");
-}
 
 static enum status send_spectrogram(const struct mask_drawing *drawing, size_t curve)
 {
@@ -541,8 +715,9 @@ static enum status send_waterfall(const struct mask_drawing *drawing, size_t cur
 }
 
 enum {
-    MANY = 1024,  /* taps from which a spectrogram is useful */
-    PICTURES = 2, /* pictures of each kind that are drawn by default */
+    MANY = 1024,     /* taps from which a spectrogram is useful */
+    PICTURES = 2,    /* pictures of each kind that are drawn by default */
+    DISTORTIONS = 4, /* the same for distortions */
 };
 
 static const double log_least = 0.2; /* seconds of a mask, from which an axis may be logarithmic */
@@ -550,7 +725,7 @@ static const double log_onset = 0.1; /* latest direct sound of such a mask, as a
 static const double lowest = 20, least_axis = 10; /* Hz; least ratio of an axis's ends */
 
 static const struct subplot_kind {
-    enum status (*of_all)(const struct mask_drawing *drawing, enum mask_subplot subplot);
+    enum status (*of_all)(struct mask_drawing *drawing, enum mask_subplot subplot);
     enum status (*of_each)(const struct mask_drawing *drawing, size_t curve);
     double inset; /* pixels; in gnuplot's three-dimensional plots, labels lie outside their place */
 } kinds[MASK_SUBPLOTS] = {
@@ -561,6 +736,8 @@ static const struct subplot_kind {
     [MASK_SUBPLOT_MAGNITUDE] = {.of_all = send_frequencies},
     [MASK_SUBPLOT_PHASE] = {.of_all = send_frequencies},
     [MASK_SUBPLOT_DELAY] = {.of_all = send_frequencies},
+    [MASK_SUBPLOT_SNR] = {.of_all = send_frequencies},
+    [MASK_SUBPLOT_DISTORTION] = {.of_each = send_distortion},
     [MASK_SUBPLOT_SPECTROGRAM] = {.of_each = send_spectrogram},
     [MASK_SUBPLOT_WATERFALL] = {.of_each = send_waterfall, .inset = 48},
 };
@@ -594,12 +771,28 @@ static enum status find_rooms(const struct mask_plot *plot, bool *has_room)
     return STATUS_OK;
 }
 
+/* Whether all curves were measured. Errors: some were not, and the user wants what was measured. */
+static enum status find_measured(const struct mask_plot *plot, bool *are_measured)
+{
+    bool is_wanted = plot->subplots[MASK_SUBPLOT_SNR] || plot->subplots[MASK_SUBPLOT_DISTORTION];
+    *are_measured = true;
+    for (size_t i = 0; i < plot->count && *are_measured; i++) {
+        *are_measured = plot->curves[i].measured != NULL;
+        if (!*are_measured && is_wanted)
+            return fail(CAUSE_USAGE,
+                        "%s: snr and distortion need a mask as halo measure wrote it, without "
+                        "options such as gain= or channel=",
+                        plot->curves[i].name);
+    }
+    return STATUS_OK;
+}
+
 /* Takes the user's choice, or all except: the phase of a reverberation, which is noise; the decay
  * of other masks than rooms; pictures of many or short masks. */
 static enum status choose_subplots(struct mask_drawing *drawing)
 {
     const struct mask_plot *plot = drawing->plot;
-    bool chosen = false, phase = true, pictures = plot->count <= PICTURES, room;
+    bool chosen = false, phase = true, pictures = plot->count <= PICTURES, room, measured;
     for (size_t p = 0; p < MASK_SUBPLOTS; p++)
         chosen = chosen || plot->subplots[p];
     for (size_t i = 0; i < plot->count; i++) {
@@ -607,11 +800,15 @@ static enum status choose_subplots(struct mask_drawing *drawing)
         pictures = pictures && plot->curves[i].mask->taps >= MANY;
     }
     TRY(find_rooms(plot, &room));
+    TRY(find_measured(plot, &measured));
     for (size_t p = 0; p < MASK_SUBPLOTS; p++)
         drawing->subplots[p] = chosen ? plot->subplots[p] : true;
     drawing->subplots[MASK_SUBPLOT_ENERGY] &= chosen || room;
     drawing->subplots[MASK_SUBPLOT_DECAY] &= chosen || room;
     drawing->subplots[MASK_SUBPLOT_PHASE] &= chosen || phase;
+    drawing->subplots[MASK_SUBPLOT_SNR] &= chosen || measured;
+    drawing->subplots[MASK_SUBPLOT_DISTORTION] &=
+        chosen || (measured && plot->count <= DISTORTIONS);
     drawing->subplots[MASK_SUBPLOT_SPECTROGRAM] &= chosen || pictures;
     drawing->subplots[MASK_SUBPLOT_WATERFALL] &= chosen || (pictures && room);
     return STATUS_OK;
@@ -685,8 +882,7 @@ static enum status send_all(struct mask_drawing *drawing)
           "set format x '%g'\nset autoscale xfix\nset clip two\n",
           gnuplot);
     gnuplot_send_palette(gnuplot);
-    fputs(plot->count == 1 || plot->file ? "set key off\n" : "set key below Left reverse\n",
-          gnuplot);
+    send_key(drawing);
     if (plot->file) {
         fputs("set grid lt 1 lc rgb '#dddddd' lw 1\nset multiplot\n", gnuplot);
         send_head(drawing);
@@ -714,8 +910,9 @@ static enum status prepare(struct mask_drawing *drawing)
     for (size_t p = 0; p < MASK_SUBPLOTS; p++)
         if (drawing->subplots[p])
             count += kinds[p].of_each ? plot->count : 1;
-    bool has_scale =
-        drawing->subplots[MASK_SUBPLOT_SPECTROGRAM] || drawing->subplots[MASK_SUBPLOT_WATERFALL];
+    bool has_scale = drawing->subplots[MASK_SUBPLOT_SPECTROGRAM] ||
+                     drawing->subplots[MASK_SUBPLOT_WATERFALL] ||
+                     drawing->subplots[MASK_SUBPLOT_DISTORTION];
     return plot->file ? layout_init(&drawing->layout, plot, count, has_scale) : STATUS_OK;
 }
 
@@ -745,6 +942,7 @@ enum status mask_plot_draw(const struct mask_plot *plot)
         return fail_memory("a plot");
     drawing->plot = plot;
     enum status status = draw(drawing);
+    free(drawing->mean.hz);
     for (size_t i = 0; i < plot->count; i++)
         mask_spectrum_free(&drawing->spectra[i]);
     free(drawing);

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "mask/mask.h"
+#include "sweep/measurement.h"
 
 enum mask_subplot {
     MASK_SUBPLOT_IMPULSE,
@@ -17,6 +18,8 @@ enum mask_subplot {
     MASK_SUBPLOT_MAGNITUDE,
     MASK_SUBPLOT_PHASE,
     MASK_SUBPLOT_DELAY,
+    MASK_SUBPLOT_SNR,
+    MASK_SUBPLOT_DISTORTION,  /* one for each channel */
     MASK_SUBPLOT_SPECTROGRAM, /* one for each channel */
     MASK_SUBPLOT_WATERFALL,   /* one for each channel */
     MASK_SUBPLOTS
@@ -31,6 +34,7 @@ struct mask_plot_curve {
     const struct mask *mask;
     size_t column;
     uint32_t rate;
+    const struct measured_path *measured; /* of the column; NULL: it was not measured */
 };
 
 struct mask_plot {
@@ -45,6 +49,7 @@ struct mask_plot {
     bool has_from, has_to;
     double from, to; /* seconds from a mask's origin */
     enum mask_time_axis time;
+    bool mean; /* also draw the mean power of all magnitudes, with the spread of their levels */
     size_t count;
     struct mask_plot_curve curves[MASK_PLOT_CURVES];
 };

@@ -6,6 +6,7 @@
 #include "base/plural.h"
 #include "base/printable.h"
 #include "design/mask2d.h"
+#include "plot/mask_measured.h"
 #include "signal/audio.h"
 #include "sound/file/sound_format.h"
 #include "sound/sndfile_library.h"
@@ -66,6 +67,29 @@ static void print_room(const struct room_acoustics *room, const char *title, int
     puts("");
     for (size_t b = 0; b < room->count; b++)
         print_band(&room->band[b], head);
+}
+
+static void print_reflections(const struct reflections *reflections, int head)
+{
+    if (reflections->count > 0)
+        printf("  %-*s%*s%*s%*s\n", head, "reflections", ROOM_CELL, "after", ROOM_CELL, "path",
+               ROOM_CELL, "level");
+    for (size_t i = 0; i < reflections->count; i++) {
+        const struct reflection *of = &reflections->of[i];
+        printf("    %-*s%6.1f ms%7.2f m%6.1f dB\n", head - 2, "", 1e3 * of->seconds,
+               of->seconds * SPEED_OF_SOUND, of->db);
+    }
+}
+
+static json_t *reflections_array(const struct room_acoustics *room)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < room->reflections.count; i++) {
+        const struct reflection *of = &room->reflections.of[i];
+        json_array_append_new(array, json_pack("{s:f, s:f, s:f}", "seconds", of->seconds, "metres",
+                                               of->seconds * SPEED_OF_SOUND, "db", of->db));
+    }
+    return array;
 }
 
 static json_t *room_array(const struct room_acoustics *room)
@@ -235,8 +259,10 @@ static void print_rooms(const struct mask_stats *stats)
         char title[40] = "room";
         if (stats->columns > 1)
             snprintf(title, sizeof title, "room, channel %zu", c + 1);
-        if (room_acoustics_is_room(&stats->column[c].room))
+        if (room_acoustics_is_room(&stats->column[c].room)) {
             print_room(&stats->column[c].room, title, HEAD);
+            print_reflections(&stats->column[c].room.reflections, HEAD);
+        }
     }
 }
 
@@ -268,6 +294,8 @@ void mask_summary_print(const struct mask_summary *summary)
     printf("%zu channel%s, %zu tap%s, %.2f ms\n", mask->columns, plural_s(mask->columns),
            mask->taps, plural_s(mask->taps), 1e3 * (double)mask->taps / stats->rate);
     print_contents(mask->contents);
+    if (summary->measurement)
+        mask_measured_print(summary->measurement, HEAD);
     print_paths(mask);
     for (size_t c = 0; c < stats->columns; c += CELLS_IN_A_ROW)
         print_columns(stats, c);
@@ -291,7 +319,7 @@ static json_t *column_object(const struct mask_column_stats *column)
 {
     return json_pack(
         "{s:b, s:I, s:I, s:I, s:f, s:I, s:f, s:s, s:s, s:b, s:o, s:o, s:f, s:o, s:o, s:o, s:o, "
-        "s:I, s:I, s:o, s:o, s:o}",
+        "s:I, s:I, s:o, s:o, s:o, s:o}",
         "silent", column->silent, "taps_60", (json_int_t)column->taps[0], "taps_90",
         (json_int_t)column->taps[1], "taps_120", (json_int_t)column->taps[2], "peak", column->peak,
         "peak_at", (json_int_t)column->peak_at, "group_delay", column->group_delay, "phase",
@@ -301,7 +329,8 @@ static json_t *column_object(const struct mask_column_stats *column)
         db_or_null(sqrt(column->energy)), "l1_db", db_or_null(column->magnitude), "rms_db",
         db_or_null(column->rms), "silence_before", (json_int_t)column->silence_before,
         "silence_after", (json_int_t)column->silence_after, "start_db", db_or_null(column->start),
-        "end_db", db_or_null(column->end), "room", room_array(&column->room));
+        "end_db", db_or_null(column->end), "room", room_array(&column->room), "reflections",
+        reflections_array(&column->room));
 }
 
 static json_t *paths_array(const struct mask *mask)
@@ -343,6 +372,8 @@ json_t *mask_summary_object(const struct mask_summary *summary)
                                "columns", columns, "outputs", outputs, "troubles", troubles);
     if (mask->contents)
         json_object_set_new(object, "contents", json_text(mask->contents));
+    if (summary->measurement)
+        json_object_set_new(object, "measurement", measurement_object(summary->measurement));
     return object;
 }
 

@@ -5,6 +5,7 @@
 #include "acoustics/mask_stats.h"
 #include "design/mask2d.h"
 #include "mask/mask.h"
+#include "sweep/measurement.h"
 
 #include <jansson.h>
 
@@ -12,6 +13,7 @@ struct mask_summary {
     const char *text; /* the user's words, with options */
     const struct mask *mask;
     const struct mask_stats *stats;
+    const struct measurement *measurement; /* see mask_measured.h; NULL: none */
     const struct mask_trouble *troubles;
     size_t trouble_count;
 };

@@ -79,6 +79,7 @@ struct live_status {
     const char *const *lines; /* further text in UTF-8: trials, plots */
     size_t line_count;
     size_t question_lines; /* number of `lines` that are a question; they come first */
+    bool only_meters;      /* the screen has no gain, load, latency and counts */
     const char *keys;      /* help line, such as "1-9 choose  space dry  q leave" */
 };
 

@@ -436,9 +436,11 @@ static void put_title(const struct layout *layout, const struct live_status *sta
     pen.over = STYLE_BAR;
     char left[512], right[96], ms[32] = "", format[64];
     unsigned seconds = (unsigned)fmax(status->seconds, 0);
-    if (status->rate)
+    if (status->rate && status->block)
         snprintf(ms, sizeof ms, " (%.2f ms)", 1e3 * (double)status->block / status->rate);
-    snprintf(format, sizeof format, "  %u Hz  %zu frames", status->rate, status->block);
+    snprintf(format, sizeof format, "  %u Hz", status->rate);
+    if (status->block)
+        snprintf(format, sizeof format, "  %u Hz  %zu frames", status->rate, status->block);
     snprintf(left, sizeof left, " %s  %s%s%s", status->command ? status->command : "halo",
              status->place ? status->place : "", status->place && status->device ? " on " : "",
              status->device ? status->device : "");
@@ -654,8 +656,9 @@ static struct layout plan(const struct live_status *status)
     int choices = (int)listed_choices(status);
     int lines = (int)(status->line_count - status->question_lines);
     int keys = status->keys ? screen_draw_keys(status->keys, -1, layout.width) : 0;
+    int figures = status->only_meters ? 0 : 1;
     grant_question(&left, &layout, status, keys, lines);
-    grant(&left, &layout.state, 1);
+    grant(&left, &layout.state, figures);
     grant(&left, &layout.control, status->control.text ? 1 : 0);
     grant(&left, &layout.keys, least(keys, 1));
     grant(&left, &layout.lines, least(lines, 1));
@@ -665,10 +668,10 @@ static struct layout plan(const struct live_status *status)
     grant(&left, &layout.preset, status->preset || status->coming_preset ? 1 : 0);
     grant(&left, &layout.messages, 1);
     grant(&left, &layout.lines, lines > 1 ? lines : 0); /* a plot needs all its lines */
-    grant(&left, &layout.counts, 1);
+    grant(&left, &layout.counts, figures);
     grant(&left, &layout.keys, least(keys, KEY_ROWS_MOST));
-    grant(&left, &layout.load, 1);
-    grant(&left, &layout.latency, 1);
+    grant(&left, &layout.load, figures);
+    grant(&left, &layout.latency, figures);
     grant(&left, &layout.lines, lines);
     grant(&left, &layout.inputs, least(inputs, 2));
     grant(&left, &layout.outputs, least(outputs, 2));

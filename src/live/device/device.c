@@ -700,6 +700,16 @@ void device_run(struct device *device, device_step *step, void *context)
     atomic_store(&stream->current, &stream->slot);
 }
 
+void device_run_sides(struct device *device, device_step *record, device_step *play, void *context)
+{
+    struct device_stream *input = device->sides[INPUT_SIDE].stream;
+    struct device_stream *output = device->sides[OUTPUT_SIDE].stream;
+    input->slot = (struct device_slot){record, context};
+    output->slot = (struct device_slot){play, context};
+    atomic_store(&input->current, &input->slot);
+    atomic_store(&output->current, &output->slot);
+}
+
 bool device_stop(struct device *device)
 {
     bool stopped = device_side_stop(&device->sides[WHOLE]);
@@ -757,6 +767,7 @@ static void add_input_side(const struct device *device, struct device_info *info
     info->is_deaf = input.is_deaf;
     info->input_latency = input.input_latency * info->rate / input.rate;
     info->has_bridge = true;
+    info->rate_in = input.rate;
     info->bridge_latency = state.delay > 0 ? (uint64_t)(state.delay + 0.5) : 0;
     info->ratio_ppm = state.ratio_ppm;
 }
@@ -772,6 +783,7 @@ void device_info(const struct device *device, struct device_info *info)
     info->varies = atomic_load(&stream->varies);
     info->priority = atomic_load(&stream->priority);
     side->driver->describe(side->opened, info);
+    info->rate_in = info->rate;
     if (device->join)
         add_input_side(device, info);
 }

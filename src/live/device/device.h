@@ -65,9 +65,10 @@ struct device_info {
      * longer one (device_request.latency_least), up to `buffer_most`. 0: this is not possible. */
     double buffer;
     double buffer_most;
-    int priority;    /* real-time priority; 0: not granted, -1: not requested */
-    bool is_deaf;    /* the input cannot hear the output: it is a file or what programs play */
-    bool has_bridge; /* input and output have two clocks, with a bridge between them */
+    int priority;     /* real-time priority; 0: not granted, -1: not requested */
+    bool is_deaf;     /* the input cannot hear the output: it is a file or what programs play */
+    bool has_bridge;  /* input and output have two clocks, with a bridge between them */
+    uint32_t rate_in; /* rate of the input: another one than `rate` only with has_bridge */
     uint64_t bridge_latency; /* has_bridge only: frames of delay by the bridge, now */
     double ratio_ppm;        /* has_bridge only: ppm by which the input's clock is faster */
 };
@@ -139,6 +140,10 @@ void device_set_latency(struct device *device, uint64_t frames);
 
 /* Calls `step` from the next block on. Only while no step runs. */
 void device_run(struct device *device, device_step *step, void *context);
+
+/* With two clocks (has_bridge), without the bridge: calls of the input run `record`, calls of the
+ * output `play`, each on its own thread and with the other direction's channels invalid. */
+void device_run_sides(struct device *device, device_step *record, device_step *play, void *context);
 
 /* Plays silence again. False: the step hangs for 2 s, and nothing that it uses may be freed. */
 bool device_stop(struct device *device);

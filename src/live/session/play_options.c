@@ -96,8 +96,8 @@ const struct option_row play_options_device[] = {
     OPT_INTEGER("rate", "HZ", struct play_options, device.rate, RATE_LEAST, RATE_MOST,
                 "frames per second; default: the device's"),
     OPT_FRAMES("block", struct play_options, device.block, BLOCK_LEAST, BLOCK_MOST,
-               "period to request from the device, 32 to 4096 (default 64);\n"
-               "the one that it uses is reported",
+               "period to request from the device, 32 to 4096 (default 64, halo\n"
+               "measure 1024); the one that it uses is reported",
                .given = OPT_GIVEN(struct play_options, block_given)),
     OPT_INTEGERS("output-map", "LIST", struct play_options, output_map, 1, DEVICE_CHANNELS_MOST,
                  "the device's channels to play to, such as 3,4"),

@@ -444,8 +444,13 @@ static const char beyond[] = "it is after the end of the sound";
 
 /* ---- tags that are untrue of a changed sound ---- */
 
-static bool is_about_level(const char *name)
+/* A comment of halo measure tells levels and times, too (sweep/measurement.h). */
+static bool is_about_level(const struct metadata_text *text)
 {
+    static const char measured[] = "halo measure";
+    const char *name = text->name;
+    if (strcmp(name, "COMMENT") == 0)
+        return strncmp(text->value, measured, sizeof measured - 1) == 0;
     static const char *const prefixes[] = {
         "REPLAYGAIN_", "R128_",  "MP3GAIN_", "LOUDNESS",         "ITUNNORM",
         "ITUNSMPB",    "LENGTH", "TLEN",     "COMMENT:ITUNNORM", "COMMENT:ITUNSMPB",
@@ -459,7 +464,7 @@ static bool is_about_level(const char *name)
 static enum status drop_levels(struct sound_metadata *metadata)
 {
     for (size_t i = metadata->text_count; i-- > 0;) {
-        if (!is_about_level(metadata->texts[i].name))
+        if (!is_about_level(&metadata->texts[i]))
             continue;
         TRY(metadata_lose(metadata, changed, "%s", metadata->texts[i].name));
         metadata_remove_text(metadata, i);

@@ -1,0 +1,169 @@
+/* halo measure through a JACK server whose only other client is the room: it convolves what halo
+ * plays with a known mask, adds noise, and gives it back a period later. */
+#include "halo/halo.h"
+#include "jack_rig.h"
+#include "live_rig.h"
+#include "suite.h"
+
+#include <jack/jack.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RATE = LIVE_RIG_RATE, SIDES = 2, COLUMNS = SIDES * SIDES, LONGEST = 4096 };
+
+static const float NOISE = 1e-5F;     /* its peak: -100 dBFS */
+static const double ERROR_MOST = -60; /* dB, of all columns */
+
+struct jack_room {
+    jack_client_t *client;
+    jack_port_t *in[SIDES], *out[SIDES];
+    struct halo_convolver *convolver;
+    uint32_t random;
+};
+
+static int room_cycle(jack_nframes_t frames, void *context)
+{
+    struct jack_room *room = context;
+    const float *in[SIDES];
+    float *out[SIDES];
+    for (size_t c = 0; c < SIDES; c++) {
+        in[c] = jack_port_get_buffer(room->in[c], frames);
+        out[c] = jack_port_get_buffer(room->out[c], frames);
+    }
+    if (halo_convolver_process_channels(room->convolver, in, out, frames) != HALO_OK)
+        return 1;
+    for (size_t c = 0; c < SIDES; c++)
+        for (size_t i = 0; i < frames; i++) {
+            room->random = room->random * 1664525 + 1013904223;
+            out[c][i] += NOISE * ((float)room->random * 0x1p-31F - 1);
+        }
+    return 0;
+}
+
+static jack_port_t *open_port(struct jack_room *room, const char *name, size_t c,
+                              unsigned long flags)
+{
+    char full[32];
+    snprintf(full, sizeof full, "%s%zu", name, c + 1);
+    jack_port_t *port = jack_port_register(room->client, full, JACK_DEFAULT_AUDIO_TYPE,
+                                           flags | JackPortIsTerminal, 0);
+    ck_assert_ptr_nonnull(port);
+    return port;
+}
+
+static void room_open(struct jack_room *room)
+{
+    const struct halo_convolver_options options = {.size = sizeof options, .backend = "cpu"};
+    struct halo_error error;
+    struct halo_mask *mask;
+    ck_assert_msg(halo_mask_load_file(command_path("truth.wav"), RATE, SIDES, &mask, &error) ==
+                      HALO_OK,
+                  "%s", error.text);
+    ck_assert_int_eq(halo_convolver_create(mask, &options, &room->convolver, &error), HALO_OK);
+    halo_mask_destroy(mask);
+    room->random = 1;
+    room->client = jack_client_open("room", JackNoStartServer | JackUseExactName, NULL);
+    ck_assert_ptr_nonnull(room->client);
+    for (size_t c = 0; c < SIDES; c++) {
+        room->in[c] = open_port(room, "loudspeaker_", c, JackPortIsInput);
+        room->out[c] = open_port(room, "microphone_", c, JackPortIsOutput);
+    }
+    jack_set_process_callback(room->client, room_cycle, room);
+    ck_assert_int_eq(jack_activate(room->client), 0);
+}
+
+static void room_close(struct jack_room *room)
+{
+    jack_client_close(room->client);
+    halo_convolver_destroy(room->convolver);
+}
+
+/* Two loudspeakers of 100 Hz to 15 kHz, each at both ears: what a sweep can measure. */
+static void make_truth(void)
+{
+    static const char *const names[SIDES] = {"left.wav", "right.wav"};
+    for (int i = 0; i < SIDES; i++)
+        command_done("\"$HALO\" mask make -f -o %s 'combine:room:rt60=0.2,seed=%d*"
+                     "bandpass:100-15k,phase=minimum,gain=-10'",
+                     names[i], i + 1);
+    struct sound left = sound_load(names[0]), right = sound_load(names[1]);
+    size_t frames = left.block.frames > right.block.frames ? left.block.frames : right.block.frames;
+    struct sound truth = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, COLUMNS, frames);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        const struct block *from = c < SIDES ? &left.block : &right.block;
+        memcpy(truth.block.data[c], from->data[c % SIDES], from->frames * sizeof(float));
+    }
+    sound_save(&truth, "truth.wav");
+    sound_free(&truth);
+    sound_free(&left);
+    sound_free(&right);
+}
+
+static ptrdiff_t peak_of(const float *taps, size_t count)
+{
+    size_t peak = 0;
+    for (size_t i = 0; i < count; i++)
+        if (fabsf(taps[i]) > fabsf(taps[peak]))
+            peak = i;
+    return (ptrdiff_t)peak;
+}
+
+/* All columns are late by the same frames. */
+static void expect_truth(void)
+{
+    struct sound got = sound_load("room.wav"), truth = sound_load("truth.wav");
+    double error = 0, energy = 0;
+    ck_assert_uint_eq(got.block.channels, COLUMNS);
+    ck_assert_uint_eq(got.rate, RATE);
+    ptrdiff_t late = peak_of(got.block.data[0], got.block.frames) -
+                     peak_of(truth.block.data[0], truth.block.frames);
+    for (size_t c = 0; c < COLUMNS; c++)
+        for (ptrdiff_t i = 0; i < (ptrdiff_t)truth.block.frames; i++) {
+            bool inside = i + late >= 0 && i + late < (ptrdiff_t)got.block.frames;
+            double a = truth.block.data[c][i], b = inside ? got.block.data[c][i + late] : 0;
+            error += (a - b) * (a - b);
+            energy += a * a;
+        }
+    ck_assert_double_lt(10 * log10(error / energy), ERROR_MOST);
+    sound_free(&got);
+    sound_free(&truth);
+}
+
+/* False: a busy machine loses sound, which halo says. */
+static bool is_measured(size_t period)
+{
+    struct jack_room room = {0};
+    jack_rig_start(RATE, period);
+    room_open(&room);
+    struct command_result result =
+        command_run("\"$HALO\" measure --plain room.wav --driver jack --input room --output room "
+                    "--input-map 1,2 --output-map 1,2 --length 1s --pause 500ms");
+    room_close(&room);
+    jack_rig_end(SIGTERM);
+    if (result.code == 0)
+        return true;
+    command_expect(result.err, "the device lost sound");
+    ck_assert_ptr_null(strstr(command_files(), "room"));
+    return false;
+}
+
+START_TEST(a_room_in_jack_is_measured)
+{
+    command_clean();
+    make_truth();
+    for (size_t period = 512; period <= LONGEST; period *= 2)
+        if (is_measured(period)) {
+            expect_truth();
+            return;
+        }
+    puts("not seen: a whole recording of JACK, for which the machine is too slow");
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {a_room_in_jack_is_measured};
+    return jack_rig_is_there() ? suite_run("measure_jack", tests, 1) : 77;
+}
