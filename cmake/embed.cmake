@@ -1,8 +1,8 @@
 # Files that the program holds, as bytes in C.
 
-# halo_embed(LIST STRUCT HEADER FOLDER name...) makes embedded/LIST.c in the build folder: the array
-# LIST of the struct {name, bytes, size} that HEADER declares, for the files of FOLDER.
-function(halo_embed list struct header folder)
+# halo_embed(LIST FOLDER name...) makes embedded/LIST.c in the build folder: the array LIST, which
+# base/embedded_file.h declares, of the files of FOLDER.
+function(halo_embed list folder)
   set(arrays "")
   set(rows "")
   foreach(name ${ARGN})
@@ -14,10 +14,10 @@ function(halo_embed list struct header folder)
     string(APPEND rows "    {\"${name}\", ${identifier}, sizeof ${identifier}},\n")
   endforeach()
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/embedded/${list}.c CONTENT [[
-#include "@header@"
+#include "base/embedded_file.h"
 
 @arrays@
-const struct @struct@ @list@[] = {
+const struct embedded_file @list@[] = {
 @rows@    {0}};
 ]] @ONLY)
 endfunction()

@@ -1,6 +1,7 @@
 #include "alsa_rig.h"
 
 #include "command.h"
+#include "stream.h"
 #include "suite.h"
 
 #include <stdio.h>
@@ -66,8 +67,7 @@ struct block alsa_rig_load(const char *name, size_t channels)
     struct stat info;
     ck_assert_int_eq(fstat(fileno(file), &info), 0);
     size_t frames = (size_t)info.st_size / (channels * sizeof(float));
-    struct block block;
-    ck_assert_int_eq(block_init(&block, channels, frames, "a sound"), STATUS_OK);
+    struct block block = stream_block(channels, frames);
     float *interleaved = audio_alloc(channels * frames + 1);
     ck_assert_ptr_nonnull(interleaved);
     ck_assert_uint_eq(fread(interleaved, sizeof(float), channels * frames, file),

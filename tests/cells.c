@@ -70,10 +70,6 @@ void cells_check(const char *backend, size_t taps, size_t block, size_t channels
         for (size_t i = 0; i < out.frames; i++)
             ck_assert_msg(out.data[c][i] == 0, "%s: sound out of silence", what);
     filter_destroy(filter);
-    block_free(&out);
-    block_free(&x);
-    truth_free(truth, channels);
-    mask_destroy(mask);
 }
 
 void cells_check_lengths(const char *backend, size_t taps, size_t block, size_t channels,
@@ -125,10 +121,6 @@ void cells_check_near(const char *backend, enum cells_near signal, size_t taps, 
     struct block out = stream_through(filter, x.data, n, n + taps - 1);
     cells_expect_within(&out, truth, mask, &x, false, what);
     filter_destroy(filter);
-    block_free(&out);
-    block_free(&x);
-    truth_free(truth, 2);
-    mask_destroy(mask);
 }
 
 void cells_switched(double **a, double **b, size_t outputs, size_t frames, size_t at, size_t fade,
@@ -187,11 +179,5 @@ void cells_check_change(const char *backend, size_t taps_a, size_t taps_b, size_
     ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was given up", what);
     cells_expect_within(&out, truth, taps_a > taps_b ? a : b, &x, true, what);
     filter_destroy(filter);
-    block_free(&out);
-    block_free(&x);
-    truth_free(truth, channels);
-    truth_free(after, channels);
-    mask_destroy(a);
-    mask_destroy(b);
     workers_destroy(workers);
 }

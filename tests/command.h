@@ -47,7 +47,7 @@ long command_memory(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* A temporary folder, created by the first call and removed when the test ends. */
 const char *command_folder(void);
 
-/* Empty the folder; tests that share a process start with this. */
+/* Empty the folder. */
 void command_clean(void);
 
 /* Make command_folder() the working folder; return to the folder before, which command_enter
@@ -68,8 +68,8 @@ size_t command_lines(const char *text);
 /* The test fails unless `text` contains `expected`. */
 void command_expect(const char *text, const char *expected);
 
-/* `text` as one JSON value, which the caller releases, and members of an object. The test fails
- * where they are missing. */
+/* `text` as one JSON value, which is freed when the test ends, and members of an object. The test
+ * fails where they are missing. */
 json_t *command_json(const char *text);
 double command_json_number(const json_t *object, const char *key);
 const char *command_json_string(const json_t *object, const char *key);
@@ -78,7 +78,7 @@ const char *command_json_string(const json_t *object, const char *key);
  * number. */
 double command_number(const char *text, const char *key);
 
-/* The cells in the output of `halo bench WHAT --json`. The caller releases the array. */
+/* The cells in the output of `halo bench WHAT --json`, an array of command_json(). */
 json_t *command_cells(const struct command_result *result);
 
 #endif

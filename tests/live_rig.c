@@ -1,6 +1,7 @@
 #include "live_rig.h"
 
 #include "base/monotonic.h"
+#include "stream.h"
 #include "suite.h"
 #include "truth.h"
 
@@ -32,25 +33,21 @@ void live_rig_save(const struct block *block, const char *name)
     for (size_t c = 0; c < block->channels; c++)
         memcpy(sound.block.data[c], block->data[c], block->frames * sizeof(float));
     sound_save(&sound, name);
-    sound_free(&sound);
 }
 
 void live_rig_save_square(size_t frames, const char *name)
 {
     enum { HALF_PERIOD = 24 };
-    struct block square;
-    ck_assert_int_eq(block_init(&square, 2, frames, "a tone"), STATUS_OK);
+    struct block square = stream_block(2, frames);
     for (size_t c = 0; c < 2; c++)
         for (size_t i = 0; i < frames; i++)
             square.data[c][i] = i / HALF_PERIOD % 2 ? 0.5f : -0.5f;
     live_rig_save(&square, name);
-    block_free(&square);
 }
 
 struct block live_rig_noise(size_t channels, size_t silence, size_t frames, float peak)
 {
-    struct block block;
-    ck_assert_int_eq(block_init(&block, channels, frames, "noise"), STATUS_OK);
+    struct block block = stream_block(channels, frames);
     for (size_t c = 0; c < channels; c++) {
         truth_noise(300 + c, block.data[c] + silence, frames - silence);
         for (size_t i = silence; i < frames; i++)
@@ -261,8 +258,6 @@ void live_rig_expect_replay(void)
     struct sound output = sound_load("rec.wav"), again = sound_load("again.wav");
     ck_assert_uint_eq(output.block.frames, again.block.frames);
     live_rig_expect(&output.block, &again.block, 0, again.block.frames);
-    sound_free(&output);
-    sound_free(&again);
 }
 
 void halver_step(void *context, const float *const *in, float *const *out, size_t frames, bool lost)

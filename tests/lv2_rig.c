@@ -42,7 +42,7 @@ struct lv2_rig lv2_rig_open(const char *uri, struct plugin_settings settings, si
     ck_assert_int_eq(plugin_lv2.create(rig.info, &rig.settings, &rig.plugin), STATUS_OK);
     size_t blocks = (frames + rig.settings.block - 1) / rig.settings.block;
     rig.in = stream_noise(1, rig.plugin->inputs, blocks * rig.settings.block);
-    ck_assert_int_eq(block_init(&rig.out, rig.plugin->outputs, rig.in.frames, "a test"), STATUS_OK);
+    rig.out = stream_block(rig.plugin->outputs, rig.in.frames);
     for (size_t p = 0, input = 0; p < rig.info->port_count; p++)
         if (rig.info->ports[p].type == PLUGIN_AUDIO && rig.info->ports[p].is_input) {
             if (rig.info->ports[p].is_side_chain)
@@ -78,8 +78,6 @@ void lv2_rig_close(struct lv2_rig *rig)
 {
     plugin_destroy(rig->plugin);
     plugin_info_destroy(rig->info);
-    block_free(&rig->in);
-    block_free(&rig->out);
 }
 
 size_t lv2_rig_port(const struct lv2_rig *rig, const char *symbol)

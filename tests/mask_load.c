@@ -28,7 +28,7 @@ struct mask *mask_loaded(const char *name, const struct mask_load_options *optio
     struct mask *mask;
     ck_assert_msg(mask_load_with(command_path(name), options ? options : &none, &mask) == STATUS_OK,
                   "%s was not read", name);
-    return mask;
+    return suite_mask(mask);
 }
 
 struct mask *mask_loaded_text(const char *text, uint32_t rate, size_t channels)
@@ -65,12 +65,12 @@ struct mask *mask_of_spec(const char *spec, const struct stream_format *sound)
 {
     struct mask *mask;
     ck_assert_msg(study(spec, sound, &mask) == STATUS_OK, "%s: %s", spec, failed);
-    return mask;
+    return suite_mask(mask);
 }
 
 const char *mask_said(const char *spec, const struct stream_format *sound)
 {
-    mask_destroy(mask_of_spec(spec, sound));
+    (void)mask_of_spec(spec, sound);
     return noted;
 }
 

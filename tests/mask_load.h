@@ -1,4 +1,4 @@
-/* Writes mask files in command_folder() and loads them. */
+/* Writes mask files in command_folder() and loads them. Masks are freed when the test ends. */
 #ifndef HALO_TESTS_MASK_LOAD_H
 #define HALO_TESTS_MASK_LOAD_H
 

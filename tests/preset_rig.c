@@ -18,13 +18,10 @@ void preset_rig_begin(void)
     signal.channels = 1;
     live_rig_save(&signal, "mono.wav");
     signal.channels = 2;
-    block_free(&signal);
     sound_text("half.txt", "0.5\n");
     sound_text("quarter.txt", "0.25\n");
-    struct sound mask = sound_noise_mask("room.txt", 3, 1, 3000);
-    sound_free(&mask);
-    mask = sound_noise_mask("hall.txt", 4, 1, 30000);
-    sound_free(&mask);
+    sound_noise_mask("room.txt", 3, 1, 3000);
+    sound_noise_mask("hall.txt", 4, 1, 30000);
 }
 
 void preset_rig_make_of(size_t channels, const char *name, const char *stages)

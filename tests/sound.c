@@ -25,14 +25,7 @@ static const char *path_of(const char *name, char path[PATH_SIZE])
 
 struct sound sound_create(int format, uint32_t rate, size_t channels, size_t frames)
 {
-    struct sound sound = {.rate = rate, .format = format};
-    ck_assert_int_eq(block_init(&sound.block, channels, frames, "sound"), STATUS_OK);
-    return sound;
-}
-
-void sound_free(struct sound *sound)
-{
-    block_free(&sound->block);
+    return (struct sound){.block = stream_block(channels, frames), .rate = rate, .format = format};
 }
 
 static float *interleaved(size_t channels, size_t frames)
@@ -88,15 +81,13 @@ struct sound sound_noise(const char *name, uint64_t seed, int format, uint32_t r
             sound.block.data[c][i] *= 0.5f;
     }
     sound_save(&sound, name);
-    sound_free(&sound);
     return sound_load(name);
 }
 
 void sound_noise_file(const char *name, uint64_t seed, int format, uint32_t rate, size_t channels,
                       size_t frames)
 {
-    struct sound sound = sound_noise(name, seed, format, rate, channels, frames);
-    sound_free(&sound);
+    (void)sound_noise(name, seed, format, rate, channels, frames);
 }
 
 static void put(unsigned char *at, uint32_t value, size_t bytes)
@@ -161,7 +152,7 @@ struct mask *sound_mask(const struct sound *columns, const struct mask_path *pat
         mask->inputs = path.input < mask->inputs ? mask->inputs : path.input + 1;
         mask->outputs = path.output < mask->outputs ? mask->outputs : path.output + 1;
     }
-    return mask;
+    return suite_mask(mask);
 }
 
 int sound_format_of(const struct sound *sound)
@@ -206,7 +197,6 @@ void sound_expect_truth(const struct sound *out, const struct mask *mask, const 
         from[o] = truth[o] + first;
     struct truth_error error = stream_error(&out->block, from, mask, in);
     free(from);
-    truth_free(truth, mask->outputs);
     ck_assert_msg(truth_error_bound_db(&error) <= -130, "the error is %.1f dB of max|x| sum|h|",
                   truth_error_bound_db(&error));
 }
@@ -218,10 +208,6 @@ void sound_expect_filtered(const char *out_name, const char *in_name, const char
     struct mask *mask = sound_mask(&columns, NULL, 0, in.block.channels);
     ck_assert_uint_eq(out.block.frames, in.block.frames + mask->taps - 1);
     sound_expect_truth(&out, mask, &in.block, 0);
-    mask_destroy(mask);
-    sound_free(&columns);
-    sound_free(&in);
-    sound_free(&out);
 }
 
 double sound_libebur128_loudness(const struct sound *sound)

@@ -1,5 +1,5 @@
 /* Writes, reads and compares small sound files. All names are in command_folder(); errors fail
- * the test. */
+ * the test. Sounds are freed when the test ends. */
 #ifndef HALO_TESTS_SOUND_H
 #define HALO_TESTS_SOUND_H
 
@@ -16,7 +16,6 @@ struct sound {
 
 /* Silence in memory, for the caller to fill. */
 struct sound sound_create(int format, uint32_t rate, size_t channels, size_t frames);
-void sound_free(struct sound *sound);
 
 void sound_save(const struct sound *sound, const char *name);
 struct sound sound_load(const char *name);

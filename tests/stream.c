@@ -1,14 +1,29 @@
 #include "stream.h"
 
+#include "suite.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+static void release_block(void *block)
+{
+    block_free(block);
+    free(block);
+}
+
+struct block stream_block(size_t channels, size_t frames)
+{
+    struct block *block = malloc(sizeof *block);
+    if (!block || block_init(block, channels, frames, "a test") != STATUS_OK)
+        abort();
+    suite_release(release_block, block);
+    return *block;
+}
+
 struct block stream_noise(uint64_t seed, size_t channels, size_t frames)
 {
-    struct block block;
-    if (block_init(&block, channels, frames, "noise") != STATUS_OK)
-        abort();
+    struct block block = stream_block(channels, frames);
     for (size_t c = 0; c < channels; c++)
         truth_noise(seed * 1000 + c, block.data[c], frames);
     return block;
@@ -16,11 +31,9 @@ struct block stream_noise(uint64_t seed, size_t channels, size_t frames)
 
 struct block stream_through(struct filter *filter, float *const *x, size_t n, size_t frames)
 {
-    struct block result, in, out;
-    if (block_init(&result, filter->outputs, frames, "output") != STATUS_OK ||
-        block_init(&in, filter->inputs, filter->block, "input") != STATUS_OK ||
-        block_init(&out, filter->outputs, filter->block, "output") != STATUS_OK)
-        abort();
+    struct block result = stream_block(filter->outputs, frames),
+                 in = stream_block(filter->inputs, filter->block),
+                 out = stream_block(filter->outputs, filter->block);
     for (size_t at = 0; at < frames; at += filter->block) {
         size_t fed = at < n ? (n - at < filter->block ? n - at : filter->block) : 0;
         for (size_t c = 0; c < filter->inputs; c++)
@@ -32,8 +45,6 @@ struct block stream_through(struct filter *filter, float *const *x, size_t n, si
         for (size_t c = 0; c < filter->outputs; c++)
             memcpy(result.data[c] + at, out.data[c], kept * sizeof(float));
     }
-    block_free(&in);
-    block_free(&out);
     return result;
 }
 

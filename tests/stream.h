@@ -1,4 +1,4 @@
-/* Runs filters over complete sounds, block by block. */
+/* Runs filters over complete sounds, block by block. Blocks are freed when the test ends. */
 #ifndef HALO_TESTS_STREAM_H
 #define HALO_TESTS_STREAM_H
 
@@ -6,8 +6,10 @@
 #include "sound/filter.h"
 #include "truth.h"
 
-/* `frames` frames of `filter`'s output; the input is followed by silence. The caller frees the
- * block. */
+/* Silence. */
+struct block stream_block(size_t channels, size_t frames);
+
+/* `frames` frames of `filter`'s output; the input is followed by silence. */
 struct block stream_through(struct filter *filter, float *const *x, size_t n, size_t frames);
 
 /* Independent noise in every channel. */

@@ -1,6 +1,7 @@
-/* Runs one Check suite; every test file ends with SUITE_MAIN. Each test is a case of its own, so
- * that CK_RUN_CASE=TEST in the environment runs it alone; HALO_TEST_WITHOUT="TEST TEST" runs the
- * others. */
+/* Runs the tests of a file, which START_TEST defines, as one Check suite in the order of the file.
+ * Each test is a case of its own, so that CK_RUN_CASE=TEST in the environment runs it alone;
+ * HALO_TEST_WITHOUT="TEST TEST" runs the others. Each test begins with an empty command_folder(),
+ * unless suite_keeps_files. */
 #ifndef HALO_TESTS_SUITE_H
 #define HALO_TESTS_SUITE_H
 
@@ -24,42 +25,31 @@ static inline void suite_mark(const char *file, int line)
 }
 #define _mark_point(file, line) suite_mark(file, line)
 
-static inline bool suite_is_without(const char *test)
-{
-    const char *names = getenv("HALO_TEST_WITHOUT"), *at = names;
-    size_t length = strlen(test);
-    for (; at && (at = strstr(at, test)); at += length)
-        if ((at == names || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-            return true;
-    return false;
-}
-
-static inline int suite_run(const char *name, const TTest *const *tests, size_t count)
-{
-    Suite *suite = suite_create(name);
-    for (size_t i = 0; i < count; i++) {
-        if (suite_is_without(tests[i]->name))
-            continue;
-        TCase *test = tcase_create(tests[i]->name);
-        tcase_set_timeout(test, 0); /* ctest has the timeout */
-        tcase_add_test(test, tests[i]);
-        suite_add_tcase(suite, test);
-    }
-    /* What a program printed may be long; Check copies as much for each assertion. */
-    setenv("CK_MAX_MSG_SIZE", "32768", 0);
-    setenv("HALO_PROGRAM", HALO_PROGRAM, 0); /* which processes for plugins are started from */
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
-#define SUITE_MAIN(name, ...)                                                                      \
-    int main(void)                                                                                 \
+/* Check's macro, which also adds the test to the suite: no list, and no END_TEST, is needed. */
+#undef START_TEST
+#define START_TEST(test)                                                                           \
+    static void test(int);                                                                         \
+    __attribute__((constructor)) static void add_##test(void)                                      \
     {                                                                                              \
-        const TTest *const tests[] = {__VA_ARGS__};                                                \
-        return suite_run(name, tests, sizeof tests / sizeof *tests);                               \
-    }
+        static const TTest added = {#test, test, __FILE__, __LINE__};                              \
+        suite_add(&added);                                                                         \
+    }                                                                                              \
+    static void test(int _i CK_ATTRIBUTE_UNUSED)
+
+void suite_add(const TTest *test);
+
+/* Calls release(object) when the test ends. Threads: any. */
+void suite_release(void (*release)(void *object), void *object);
+
+/* Destroys a mask when the test ends, and returns it. */
+struct mask *suite_mask(struct mask *mask);
+
+/* Leave out tests, which cannot run here: names with blanks between them. */
+void suite_leave_out(const char *names);
+
+extern bool suite_keeps_files;
+
+/* The tests that are not left out. A file with a main() of its own calls it. */
+int suite_run(void);
 
 #endif

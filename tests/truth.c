@@ -1,5 +1,7 @@
 #include "truth.h"
 
+#include "suite.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,24 +134,23 @@ void truth_add(const float *x, size_t n, const float *h, size_t taps, double *y)
     }
 }
 
+static void *kept(void *memory)
+{
+    suite_release(free, must(memory));
+    return memory;
+}
+
 double **truth_render(const struct mask *mask, float *const *x, size_t n)
 {
-    double **rows = must(calloc(mask->outputs, sizeof *rows));
+    double **rows = kept(calloc(mask->outputs, sizeof *rows));
     float *taps = must(mask_round(mask));
     for (size_t o = 0; o < mask->outputs; o++)
-        rows[o] = must(calloc(n + mask->taps, sizeof **rows));
+        rows[o] = kept(calloc(n + mask->taps, sizeof **rows));
     for (size_t p = 0; p < mask->path_count; p++)
         truth_add(x[mask->paths[p].input], n, taps + mask->paths[p].column * mask->taps, mask->taps,
                   rows[mask->paths[p].output]);
     free(taps);
     return rows;
-}
-
-void truth_free(double **rows, size_t count)
-{
-    for (size_t r = 0; rows && r < count; r++)
-        free(rows[r]);
-    free(rows);
 }
 
 struct mask *truth_noise_mask(uint64_t seed, size_t channels, size_t taps)
@@ -165,7 +166,7 @@ struct mask *truth_noise_mask(uint64_t seed, size_t channels, size_t taps)
         mask->paths[mask->path_count++] = (struct mask_path){c, c, c};
     for (size_t c = 0; channels > 1 && c < channels; c++)
         mask->paths[mask->path_count++] = (struct mask_path){c, (c + 1) % channels, channels + c};
-    return mask;
+    return suite_mask(mask);
 }
 
 static double ratio_db(double a, double b)

@@ -1,5 +1,5 @@
 /* Reference for the tests: convolution in double precision, written for the tests alone, and
- * noise that is the same on every machine. */
+ * noise that is the same on every machine. What is returned is freed when the test ends. */
 #ifndef HALO_TESTS_TRUTH_H
 #define HALO_TESTS_TRUTH_H
 
@@ -19,9 +19,8 @@ void truth_add(const float *x, size_t n, const float *h, size_t taps, double *y)
 /* The same, term by term: the reference for truth_add itself. */
 void truth_add_plain(const float *x, size_t n, const float *h, size_t taps, double *y);
 
-/* All outputs of a routed mask: outputs rows of n + taps - 1; free each row and the table. */
+/* All outputs of a routed mask: outputs rows of n + taps - 1. */
 double **truth_render(const struct mask *mask, float *const *x, size_t n);
-void truth_free(double **rows, size_t count);
 
 /* A mask of `channels` inputs and outputs with independent noise in every path and column: each
  * input goes to its own output and to the next one. */

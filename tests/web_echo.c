@@ -123,7 +123,7 @@ static void *read_input(void *context)
 int main(int count, char **arguments)
 {
     static const unsigned char page[] = "<!doctype html>", script[] = "'use strict';";
-    static const struct web_file files[] = {
+    static const struct embedded_file files[] = {
         {"index.html", page, sizeof page - 1}, {"page.js", script, sizeof script - 1}, {0}};
     const struct web_settings settings = {
         .address = arguments[1],

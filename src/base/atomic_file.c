@@ -4,6 +4,7 @@
 #include "base/hidden_name.h"
 #include "base/stop.h"
 #include "base/suggest.h"
+#include "base/text_stream.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -334,4 +335,27 @@ void atomic_file_discard(struct atomic_file *file)
         close(file->held);
     free(file->path);
     *file = (struct atomic_file){.fd = -1, .held = -1};
+}
+
+enum status atomic_text_open(struct atomic_file *file, const char *path, bool force, FILE **stream)
+{
+    enum status status = atomic_file_open(file, path, force);
+    *stream = status == STATUS_OK ? fdopen(file->fd, "w") : NULL;
+    if (status == STATUS_OK && !*stream) {
+        status = fail_errno(errno, "cannot write %s", path);
+        close(file->fd);
+    }
+    if (status != STATUS_OK)
+        atomic_file_discard(file);
+    return status;
+}
+
+enum status atomic_text_close(struct atomic_file *file, const char *path, FILE *stream,
+                              enum status status)
+{
+    int error = text_stream_finish(stream);
+    if (status == STATUS_OK)
+        status = error ? fail_errno(error, "cannot write %s", path) : atomic_file_keep(file, path);
+    atomic_file_discard(file);
+    return status;
 }

@@ -7,6 +7,7 @@
 
 #include "base/options.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
 
 /* A record of outputs that the caller keeps, such as a journal. */
@@ -52,6 +53,13 @@ MUST_CHECK int atomic_file_sync_folder(const char *path);
 
 /* Removes the file unless it was kept, and frees `file`. Does not close fd. */
 void atomic_file_discard(struct atomic_file *file);
+
+/* A text file. atomic_text_close closes its stream, and keeps the file unless `status` or a write
+ * failed. Errors: those of atomic_file_open and atomic_file_keep; writing. */
+MUST_CHECK enum status atomic_text_open(struct atomic_file *file, const char *path, bool force,
+                                        FILE **stream);
+MUST_CHECK enum status atomic_text_close(struct atomic_file *file, const char *path, FILE *stream,
+                                         enum status status);
 
 /* The option --no-sync: the whole process keeps files without waiting for the disk. */
 MUST_CHECK enum status atomic_file_no_sync(void *options, const struct option_row *row,

@@ -54,9 +54,10 @@ int text_stream_finish(FILE *stream)
 {
     if (!stream)
         return errno ? errno : ENOMEM;
+    int before = ferror(stream) && errno ? errno : EIO; /* of a write that failed earlier */
     errno = 0;
     bool failed = fflush(stream) != 0 || ferror(stream);
-    int error = !failed ? 0 : errno ? errno : EIO;
+    int error = !failed ? 0 : errno ? errno : before;
     if (fclose(stream) != 0 && !error)
         error = errno;
     return error;

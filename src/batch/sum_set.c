@@ -4,7 +4,6 @@
 #include "base/cache_file.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -164,19 +163,12 @@ static char *path_of(const char *folder, const char *name)
 
 static enum status write_sums(const struct job_set *set, const char *path)
 {
-    struct atomic_file file = {.fd = -1, .held = -1};
-    TRY(atomic_file_open(&file, path, true));
-    FILE *stream = fdopen(file.fd, "w");
-    bool failed = !stream;
-    for (size_t i = 0; i < set->count && !failed; i++)
-        failed = fprintf(stream, "%016" PRIx64 "\n", set->sums[i]) < 0;
-    failed = failed || fflush(stream) != 0;
-    enum status status =
-        failed ? fail_errno(errno, "cannot write %s", path) : atomic_file_keep(&file, path);
-    if (stream)
-        fclose(stream);
-    atomic_file_discard(&file);
-    return status;
+    struct atomic_file file;
+    FILE *stream;
+    TRY(atomic_text_open(&file, path, true, &stream));
+    for (size_t i = 0; i < set->count; i++)
+        fprintf(stream, "%016" PRIx64 "\n", set->sums[i]);
+    return atomic_text_close(&file, path, stream, STATUS_OK);
 }
 
 static int compare_sums(const void *a, const void *b)

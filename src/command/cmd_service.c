@@ -194,23 +194,15 @@ static enum status service_unit_write(const struct service_unit *unit,
                                       const struct string_list *arguments, bool force)
 {
     struct atomic_file destination;
+    FILE *file;
     if (service_unit_exists(unit) && !force)
         return fail(CAUSE_EXISTS, "%s is installed; --force replaces it, --name adds another",
                     unit->name);
     if (service_unit_exists(unit))
         TRY(service_unit_check_ours(unit));
     TRY(make_folder(unit->folder));
-    TRY(atomic_file_open(&destination, unit->path, force));
-    FILE *file = fdopen(destination.fd, "w");
-    enum status status = file ? print_unit(file, unit, arguments) : fail_memory("a service");
-    if (status == STATUS_OK && (fflush(file) != 0 || ferror(file)))
-        status = fail_errno(errno, "cannot write %s", unit->path);
-    if (status == STATUS_OK)
-        status = atomic_file_keep(&destination, unit->path);
-    if (file)
-        fclose(file);
-    atomic_file_discard(&destination);
-    return status;
+    TRY(atomic_text_open(&destination, unit->path, force, &file));
+    return atomic_text_close(&destination, unit->path, file, print_unit(file, unit, arguments));
 }
 
 /* Removes the unit, its link, and folders that are then empty. Errors: the unit does not exist or

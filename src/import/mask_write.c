@@ -17,32 +17,17 @@ struct text_file {
     FILE *stream;
 };
 
-static void destroy(struct text_file *file)
-{
-    if (file->stream)
-        fclose(file->stream);
-    atomic_file_discard(&file->file);
-    free(file);
-}
-
 enum status text_file_open(const char *path, const struct mask_write_settings *settings,
                            struct text_file **result)
 {
-    struct text_file *file = calloc(1, sizeof *file);
+    struct text_file *file = *result = calloc(1, sizeof *file);
     if (!file)
         return fail_memory("writing a mask");
     file->path = path;
-    enum status status = atomic_file_open(&file->file, path, settings->force);
-    if (status == STATUS_OK && !(file->stream = fdopen(file->file.fd, "wb"))) {
-        close(file->file.fd);
-        status = fail_errno(errno, "cannot write %s", path);
-    }
-    if (status != STATUS_OK) {
-        destroy(file);
-        return status;
-    }
-    *result = file;
-    return STATUS_OK;
+    enum status status = atomic_text_open(&file->file, path, settings->force, &file->stream);
+    if (status != STATUS_OK)
+        free(file);
+    return status;
 }
 
 FILE *text_file_stream(struct text_file *file)
@@ -52,11 +37,8 @@ FILE *text_file_stream(struct text_file *file)
 
 enum status text_file_keep(struct text_file *file)
 {
-    errno = 0;
-    bool failed = fflush(file->stream) != 0 || ferror(file->stream);
-    enum status status = failed ? fail_errno(errno ? errno : EIO, "cannot write %s", file->path)
-                                : atomic_file_keep(&file->file, file->path);
-    destroy(file);
+    enum status status = atomic_text_close(&file->file, file->path, file->stream, STATUS_OK);
+    free(file);
     return status;
 }
 

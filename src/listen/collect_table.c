@@ -2,10 +2,8 @@
 #include "base/gnuplot.h"
 #include "listen/collect_rows.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* ---- the table ---- */
 
@@ -60,21 +58,10 @@ static void put_table(const struct collect *all, FILE *stream)
 enum status collect_write_table(const struct collect *all, const char *path, bool force)
 {
     struct atomic_file file;
-    enum status status = atomic_file_open(&file, path, force);
-    FILE *stream = status == STATUS_OK ? fdopen(file.fd, "w") : NULL;
-    if (stream) {
-        put_table(all, stream);
-        if (fflush(stream) != 0 || ferror(stream))
-            status = fail_errno(errno, "cannot write %s", path);
-        else
-            status = atomic_file_keep(&file, path);
-        fclose(stream);
-    } else if (status == STATUS_OK) {
-        status = fail_memory("a table");
-        close(file.fd);
-    }
-    atomic_file_discard(&file);
-    return status;
+    FILE *stream;
+    TRY(atomic_text_open(&file, path, force, &stream));
+    put_table(all, stream);
+    return atomic_text_close(&file, path, stream, STATUS_OK);
 }
 
 /* ---- the plot ---- */

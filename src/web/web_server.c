@@ -229,7 +229,7 @@ static int open_file(const struct web_server *server, const char *name)
 }
 
 /* Opens a copy of a file that the program holds. Returns -1 if there is none. */
-static int open_held(const struct web_file *file, const char *name)
+static int open_held(const struct embedded_file *file, const char *name)
 {
     while (file->name && strcmp(file->name, name) != 0)
         file++;

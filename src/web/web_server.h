@@ -20,6 +20,7 @@
 #define HALO_WEB_SERVER_H
 
 #include "base/build_info.h"
+#include "base/embedded_file.h"
 #include "base/status.h"
 
 #include <jansson.h>
@@ -35,20 +36,13 @@ enum {
 /* Status of an answer in HTTP, such as 200. */
 typedef unsigned web_status;
 
-/* A file that the program holds. */
-struct web_file {
-    const char *name; /* NULL: the end of the list */
-    const unsigned char *bytes;
-    size_t size;
-};
-
 struct web_settings {
     const char *address;     /* "127.0.0.1:8443", "[::1]:0", "localhost:0"; port 0: any free one */
     const char *certificate; /* PEM files; both NULL: no TLS */
     const char *key;
-    bool insecure;                /* allows other than loopback addresses without TLS */
-    const struct web_file *files; /* NULL: the files of `folder` */
-    const char *folder;           /* folder of the files; unused with `files` */
+    bool insecure;                     /* allows other than loopback addresses without TLS */
+    const struct embedded_file *files; /* NULL: the files of `folder` */
+    const char *folder;                /* folder of the files; unused with `files` */
     /* Whether a file of the folder is served. The name has no leading '/'. Links are never
      * followed. */
     bool (*serves)(const char *name);

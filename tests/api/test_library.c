@@ -2,6 +2,7 @@
 #include "allocations.h"
 #include "cells.h"
 #include "library_rig.h"
+#include "stream.h"
 #include "suite.h"
 
 #include <math.h>
@@ -17,7 +18,6 @@ START_TEST(versions_are_those_of_the_header)
     ck_assert_str_eq(halo_version(), text);
     ck_assert_uint_eq(halo_version_number(), HALO_VERSION_NUMBER);
 }
-END_TEST
 
 /* ---- block by block ---- */
 
@@ -33,8 +33,8 @@ static void check_stream(size_t channels, size_t taps, size_t block, size_t thre
     struct halo_convolver *convolver = library_convolver(own, &options);
     halo_mask_destroy(own);
     struct block in = stream_noise(1, channels, frames), out = {0}, again = {0};
-    ck_assert_int_eq(block_init(&out, channels, frames, "a test"), STATUS_OK);
-    ck_assert_int_eq(block_init(&again, channels, frames, "a test"), STATUS_OK);
+    out = stream_block(channels, frames);
+    again = stream_block(channels, frames);
     double **truth = truth_render(mask, in.data, frames);
     snprintf(what, sizeof what, "%zu channels, %zu taps, block %zu, %zu threads, %s", channels,
              taps, block, threads, halo_convolver_algorithm(convolver));
@@ -45,12 +45,7 @@ static void check_stream(size_t channels, size_t taps, size_t block, size_t thre
                 taps + 99); /* other lengths of calls */
     for (size_t c = 0; c < channels; c++)
         ck_assert_msg(memcmp(out.data[c], again.data[c], frames * sizeof(float)) == 0, "%s", what);
-    truth_free(truth, channels);
-    block_free(&in);
-    block_free(&out);
-    block_free(&again);
     halo_convolver_destroy(convolver);
-    mask_destroy(mask);
 }
 
 START_TEST(calls_of_any_length_equal_truth)
@@ -63,7 +58,6 @@ START_TEST(calls_of_any_length_equal_truth)
     check_stream(2, 300, 0, 1, "direct");
     check_stream(2, 30000, 0, 2, "auto");
 }
-END_TEST
 
 START_TEST(calls_of_one_length_equal_truth)
 {
@@ -75,7 +69,6 @@ START_TEST(calls_of_one_length_equal_truth)
     check_stream(2, 700, 48, 1, "direct");
     check_stream(2, 30000, 256, 2, NULL);
 }
-END_TEST
 
 START_TEST(channels_may_stand_anywhere)
 {
@@ -88,14 +81,9 @@ START_TEST(channels_may_stand_anywhere)
         halo_convolver_process_channels(convolver, (const float *const *)in.data, out.data, 1000),
         HALO_OK);
     library_expect(&out, truth, mask, &in, "rows");
-    truth_free(truth, 2);
-    block_free(&in);
-    block_free(&out);
     halo_convolver_destroy(convolver);
     halo_mask_destroy(own);
-    mask_destroy(mask);
 }
-END_TEST
 
 /* Sounds that are no numbers are forgotten. */
 START_TEST(reset_forgets_what_is_not_finite)
@@ -113,14 +101,9 @@ START_TEST(reset_forgets_what_is_not_finite)
     double **truth = truth_render(mask, in.data, 3000);
     library_run(convolver, &in, &sound, 0, 3000, 0, true, 1);
     library_expect(&sound, truth, mask, &in, "after a reset");
-    truth_free(truth, 1);
-    block_free(&in);
-    block_free(&sound);
     halo_convolver_destroy(convolver);
     halo_mask_destroy(own);
-    mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(processing_allocates_nothing)
 {
@@ -145,11 +128,8 @@ START_TEST(processing_allocates_nothing)
         halo_convolver_destroy(convolver);
         halo_mask_destroy(own[0]);
         halo_mask_destroy(own[1]);
-        mask_destroy(first);
-        mask_destroy(second);
     }
 }
-END_TEST
 
 /* ---- threads ---- */
 
@@ -190,7 +170,6 @@ static void *work_beside(void *argument)
     }
     free(from.samples);
     free(to.samples);
-    block_free(&out);
     return NULL;
 }
 
@@ -212,14 +191,6 @@ START_TEST(threads_do_not_meet)
     for (size_t i = 0; i < 3; i++) {
         pthread_join(threads[i], NULL);
         ck_assert_uint_eq(sides[i].wrong, 0);
-        truth_free(sides[i].out, 2);
-        block_free(&sides[i].in);
     }
     halo_mask_destroy(own);
-    mask_destroy(mask);
 }
-END_TEST
-
-SUITE_MAIN("library", versions_are_those_of_the_header, calls_of_any_length_equal_truth,
-           calls_of_one_length_equal_truth, channels_may_stand_anywhere,
-           reset_forgets_what_is_not_finite, processing_allocates_nothing, threads_do_not_meet)

@@ -41,7 +41,6 @@ START_TEST(columns_are_routed_by_their_counts)
         halo_mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(masks_come_from_files_and_specs)
 {
@@ -50,7 +49,6 @@ START_TEST(masks_come_from_files_and_specs)
     struct halo_mask_info info = {.size = sizeof info};
     const float in[] = {1};
     float out[4];
-    command_clean();
     sound_text("a,b.txt", "0.5\n-0.25\n");
     char spec[512];
     snprintf(spec, sizeof spec, "%s,gain=20,invert", command_path("a\\,b.txt"));
@@ -76,7 +74,6 @@ START_TEST(masks_come_from_files_and_specs)
     ck_assert_uint_ge(info.taps, 480);
     halo_mask_destroy(mask);
 }
-END_TEST
 
 /* A decimal point stays one where the program has set a locale with a comma. */
 START_TEST(numbers_do_not_depend_on_the_locale)
@@ -84,7 +81,6 @@ START_TEST(numbers_do_not_depend_on_the_locale)
     struct halo_mask *mask;
     const float in[] = {1};
     float out[1];
-    command_clean();
     (void)command_run("localedef -i de_DE -f UTF-8 ./de_DE.UTF-8");
     setenv("LOCPATH", command_folder(), 1);
     if (!setlocale(LC_ALL, "de_DE.UTF-8"))
@@ -99,7 +95,6 @@ START_TEST(numbers_do_not_depend_on_the_locale)
     (void)setlocale(LC_ALL, "C");
     unsetenv("LOCPATH");
 }
-END_TEST
 
 /* ---- errors ---- */
 
@@ -135,7 +130,6 @@ START_TEST(specs_that_cannot_be_are_refused)
     check_spec("lowpass:3000", 0, 2, HALO_USAGE, "0 Hz");
     check_spec("lowpass:3000", UINT32_MAX, 2, HALO_USAGE, "4294967295 Hz");
 }
-END_TEST
 
 static void check_taps(const struct halo_taps *taps, size_t channels, enum halo_status expected,
                        const char *text)
@@ -175,7 +169,6 @@ START_TEST(taps_that_cannot_be_are_refused)
     bad = good, bad.columns = 3, bad.samples = samples;
     check_taps(&bad, 2, HALO_USAGE, "in memory has 3 channels");
 }
-END_TEST
 
 /* A struct of a newer version whose new member is set. */
 struct newer_options {
@@ -224,7 +217,6 @@ START_TEST(options_that_cannot_be_are_refused)
     halo_mask_destroy(NULL);
     halo_convolver_destroy(NULL);
 }
-END_TEST
 
 /* What needs a GPU says so where there is none, or no CUDA in the library. */
 START_TEST(without_a_gpu_that_is_said)
@@ -261,7 +253,6 @@ START_TEST(without_a_gpu_that_is_said)
     halo_mask_destroy(brief);
     halo_mask_destroy(mask);
 }
-END_TEST
 
 /* Of any machine: 17 and 8 TB. */
 START_TEST(what_no_memory_holds_is_said_to_be_that)
@@ -284,7 +275,6 @@ START_TEST(what_no_memory_holds_is_said_to_be_that)
                     HALO_NO_MEMORY, "not enough memory", none);
     halo_mask_destroy(mask);
 }
-END_TEST
 
 /* What is made and used once in the life of a program, with its n-th allocation failing; returns
  * whether that came. */
@@ -340,7 +330,6 @@ START_TEST(each_allocation_may_fail)
         ck_assert_uint_gt(number, 50);
     }
 }
-END_TEST
 
 /* Threads take address space, which runs out here; afterwards it is there again. */
 START_TEST(threads_that_find_no_memory_say_so)
@@ -374,7 +363,6 @@ START_TEST(threads_that_find_no_memory_say_so)
     ck_assert_int_eq(halo_convolve_many(mask, &job, 1, NULL, &error), HALO_OK);
     halo_mask_destroy(mask);
 }
-END_TEST
 
 /* Names can say what they like. */
 START_TEST(a_name_is_no_reason)
@@ -384,7 +372,6 @@ START_TEST(a_name_is_no_reason)
                                         "a: not enough memory; b"};
     struct halo_mask *mask = NULL;
     struct halo_error error;
-    command_clean();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         ck_assert_int_eq(
             halo_mask_load_file(command_path(names[i]), LIBRARY_RATE, 1, &mask, &error),
@@ -397,13 +384,11 @@ START_TEST(a_name_is_no_reason)
         ck_assert_int_ne(halo_mask_load(names[i], LIBRARY_RATE, 1, &mask, &error), HALO_NO_MEMORY);
     }
 }
-END_TEST
 
 START_TEST(nothing_is_printed)
 {
     struct halo_mask *mask;
     struct halo_error error;
-    command_clean();
     sound_noise_file("m.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 44100, 1, 441);
     sound_text("broken.txt", "1\n2\nthree\n");
     sound_text("headed.txt", "left\n1\n2\n");
@@ -432,11 +417,3 @@ START_TEST(nothing_is_printed)
     close(err);
     ck_assert_int_eq(bytes, 0);
 }
-END_TEST
-
-SUITE_MAIN("library_masks", columns_are_routed_by_their_counts, masks_come_from_files_and_specs,
-           numbers_do_not_depend_on_the_locale, specs_that_cannot_be_are_refused,
-           taps_that_cannot_be_are_refused, options_that_cannot_be_are_refused,
-           without_a_gpu_that_is_said, what_no_memory_holds_is_said_to_be_that,
-           each_allocation_may_fail, threads_that_find_no_memory_say_so, a_name_is_no_reason,
-           nothing_is_printed)

@@ -1,6 +1,7 @@
 /* libhalo: from one mask to the next. */
 #include "command.h"
 #include "library_rig.h"
+#include "stream.h"
 #include "suite.h"
 
 #include <math.h>
@@ -30,7 +31,7 @@ static void check_switches(const struct switch_case *test)
 {
     size_t half = test->block ? 12000 / test->block * test->block : 12000, frames = 2 * half;
     struct block in = stream_noise(1, test->channels, frames), out = {0};
-    ck_assert_int_eq(block_init(&out, test->channels, frames, "a test"), STATUS_OK);
+    out = stream_block(test->channels, frames);
     struct mask *masks[3];
     struct halo_mask *own[3];
     double **truth[3];
@@ -66,12 +67,6 @@ static void check_switches(const struct switch_case *test)
     snprintf(what, sizeof what, "block %zu, %zu to %zu to %zu taps", test->block, test->taps[0],
              test->taps[1], test->taps[2]);
     library_expect_faded(&out, truth[0], norm, what);
-    for (size_t m = 0; m < 3; m++) {
-        truth_free(truth[m], test->channels);
-        mask_destroy(masks[m]);
-    }
-    block_free(&in);
-    block_free(&out);
     halo_convolver_destroy(convolver);
 }
 
@@ -92,7 +87,6 @@ START_TEST(a_switch_is_the_crossfade_of_both_outputs)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_switches(&cases[i]);
 }
-END_TEST
 
 START_TEST(switches_that_cannot_be_are_refused)
 {
@@ -127,17 +121,11 @@ START_TEST(switches_that_cannot_be_are_refused)
             ck_assert_int_eq(
                 halo_convolver_process(convolver, in.data[0], 0, out.data[0], 0, block + 1),
                 HALO_USAGE);
-        truth_free(truth, 2);
-        block_free(&in);
-        block_free(&out);
         halo_convolver_destroy(convolver);
     }
-    for (size_t m = 0; m < 4; m++) {
+    for (size_t m = 0; m < 4; m++)
         halo_mask_destroy(own[m]);
-        mask_destroy(masks[m]);
-    }
 }
-END_TEST
 
 struct player {
     struct halo_convolver *convolver;
@@ -174,12 +162,6 @@ START_TEST(switches_beside_processing)
     atomic_store(&player.leave, true);
     pthread_join(thread, NULL);
     halo_convolver_destroy(player.convolver);
-    for (size_t m = 0; m < 2; m++) {
+    for (size_t m = 0; m < 2; m++)
         halo_mask_destroy(own[m]);
-        mask_destroy(masks[m]);
-    }
 }
-END_TEST
-
-SUITE_MAIN("library_switch", a_switch_is_the_crossfade_of_both_outputs,
-           switches_that_cannot_be_are_refused, switches_beside_processing)

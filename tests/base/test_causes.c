@@ -14,7 +14,6 @@ enum { WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16, ERRORS = 134 };
 
 static void begin(void)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 16000, 1, 4000);
 }
 
@@ -25,7 +24,7 @@ static void expect_error(const struct command_result *result, const char *line, 
     const char *last = result->out;
     for (const char *at = last; (at = strchr(at, '\n')) && at[1];)
         last = ++at;
-    json_t *root = json_loads(last, 0, NULL), *error = json_object_get(root, "error");
+    json_t *root = command_json(last), *error = json_object_get(root, "error");
     ck_assert_msg(error != NULL, "%s: %s%s", line, result->out, result->err);
     const char *named = json_string_value(json_object_get(error, "cause"));
     ck_assert_msg(named && strcmp(named, cause) == 0 && result->code == code, "%s: %d, %s%s", line,
@@ -34,7 +33,6 @@ static void expect_error(const struct command_result *result, const char *line, 
     ck_assert_msg(strstr(result->err, command_json_string(error, "message")) != NULL, "%s: %s",
                   line, result->err);
     ck_assert_uint_eq(json_object_size(error), 3);
-    json_decref(root);
 }
 
 START_TEST(json_has_the_cause)
@@ -83,7 +81,6 @@ START_TEST(json_has_the_cause)
         expect_error(&result, cells[i].line, cells[i].code, cells[i].cause);
     }
 }
-END_TEST
 
 /* The system says so. */
 START_TEST(the_cause_is_that_of_the_system)
@@ -110,7 +107,6 @@ START_TEST(the_cause_is_that_of_the_system)
         ck_assert_int_ne(access(command_path("out.wav"), F_OK), 0);
     }
 }
-END_TEST
 
 START_TEST(a_full_disk_is_no_space)
 {
@@ -135,7 +131,6 @@ START_TEST(a_full_disk_is_no_space)
     command_expect(result.out, "\"left\": 2,");
     expect_error(&result, "batch", 4, "no space");
 }
-END_TEST
 
 START_TEST(what_one_may_not_read_is_not_permitted)
 {
@@ -150,7 +145,6 @@ START_TEST(what_one_may_not_read_is_not_permitted)
     struct command_result result = command_run("%s", line);
     expect_error(&result, line, 1, "not permitted");
 }
-END_TEST
 
 /* ---- of a batch ---- */
 
@@ -180,9 +174,7 @@ START_TEST(a_name_is_no_cause)
     ck_assert_int_eq(json_integer_value(json_object_get(kinds, "missing: cannot open mask")),
                      (json_int_t)count / 2);
     ck_assert_int_eq(atoi(command_done("grep -c '\"cause\":\"missing\"' rep").out), (int)count + 1);
-    json_decref(last);
 }
-END_TEST
 
 /* The first time only. */
 START_TEST(what_may_pass_is_tried_again)
@@ -202,7 +194,6 @@ START_TEST(what_may_pass_is_tried_again)
                       result.code, result.err);
     }
 }
-END_TEST
 
 /* The jobs after it are left, and not failed. */
 START_TEST(a_full_disk_ends_a_batch)
@@ -222,8 +213,3 @@ START_TEST(a_full_disk_ends_a_batch)
         expect_error(&result, "batch", 4, errors[i] == EROFS ? "read-only" : "no space");
     }
 }
-END_TEST
-
-SUITE_MAIN("causes", json_has_the_cause, the_cause_is_that_of_the_system, a_full_disk_is_no_space,
-           what_one_may_not_read_is_not_permitted, a_name_is_no_cause, what_may_pass_is_tried_again,
-           a_full_disk_ends_a_batch)

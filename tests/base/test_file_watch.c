@@ -98,7 +98,6 @@ START_TEST(writes_are_reported)
     expect_silence();
     end();
 }
-END_TEST
 
 START_TEST(replacements_are_reported)
 {
@@ -122,7 +121,6 @@ START_TEST(replacements_are_reported)
     expect_silence();
     end();
 }
-END_TEST
 
 /* As after `cp -p` of a file that was unpacked with it, and after `mv` away and back. */
 START_TEST(the_same_size_and_time_may_hide_a_change)
@@ -139,7 +137,6 @@ START_TEST(the_same_size_and_time_may_hide_a_change)
     expect_silence();
     end();
 }
-END_TEST
 
 START_TEST(files_may_appear_later)
 {
@@ -149,7 +146,6 @@ START_TEST(files_may_appear_later)
     expect(3);
     end();
 }
-END_TEST
 
 /* 100 writes are one change or two, not 100. */
 START_TEST(bursts_are_merged)
@@ -169,7 +165,6 @@ START_TEST(bursts_are_merged)
     ck_assert_uint_le(reports[1], 3); /* on a slow machine */
     end();
 }
-END_TEST
 
 /* A file that is written for a long time is reported when it is closed. */
 START_TEST(half_written_files_wait)
@@ -188,7 +183,6 @@ START_TEST(half_written_files_wait)
     expect(1);
     end();
 }
-END_TEST
 
 /* A writer that stalls without closing the file is not waited for. */
 START_TEST(still_files_are_reported)
@@ -205,7 +199,6 @@ START_TEST(still_files_are_reported)
     expect_silence();
     end();
 }
-END_TEST
 
 START_TEST(links_are_followed)
 {
@@ -231,7 +224,6 @@ START_TEST(links_are_followed)
     expect(1);
     end();
 }
-END_TEST
 
 START_TEST(folders_may_disappear_and_return)
 {
@@ -258,7 +250,6 @@ START_TEST(folders_may_disappear_and_return)
         expect(2);
     end();
 }
-END_TEST
 
 START_TEST(unwatchable_paths_are_refused)
 {
@@ -275,9 +266,3 @@ START_TEST(unwatchable_paths_are_refused)
     ck_assert(!file_watch_next(watch, &number));
     end();
 }
-END_TEST
-
-SUITE_MAIN("file_watch", writes_are_reported, replacements_are_reported,
-           the_same_size_and_time_may_hide_a_change, files_may_appear_later, bursts_are_merged,
-           half_written_files_wait, still_files_are_reported, links_are_followed,
-           folders_may_disappear_and_return, unwatchable_paths_are_refused)

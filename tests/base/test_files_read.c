@@ -15,7 +15,6 @@
 /* A sound, masks under several names, and configurations that name them. */
 static void begin(void)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 4800);
     sound_text("m.txt", "0.5\n0.25\n");
     sound_text("box.mask2d", "0.5 0.5\n");
@@ -77,7 +76,6 @@ START_TEST(what_render_reads_is_kept)
                 "render in.wav out.wav --gain 1 --save-chain in.wav",
                 "render in.wav out.wav --chain c.yml --save-chain c.yml");
 }
-END_TEST
 
 START_TEST(what_others_read_is_kept)
 {
@@ -95,7 +93,6 @@ START_TEST(what_others_read_is_kept)
                     " --mask rec.wav.log --record rec.wav -f; s=$?; rm -f rec.wav; "
                     "exit $s");
 }
-END_TEST
 
 /* A file may be read only after the output was opened. */
 START_TEST(what_is_read_later_is_kept)
@@ -111,7 +108,6 @@ START_TEST(what_is_read_later_is_kept)
     command_expect(result.err, "cannot write later.wav: ");
     EXPECT_KEPT("render dry.wav dry.wav.log --container wav --replay dry.wav.log");
 }
-END_TEST
 
 /* ---- what is not a file ---- */
 
@@ -143,7 +139,6 @@ START_TEST(fifos_are_not_waited_for)
                         commands[i]);
     close(fd);
 }
-END_TEST
 
 /* Replaced by a file, a device would be lost to all programs. */
 START_TEST(what_is_no_file_is_not_replaced)
@@ -159,7 +154,6 @@ START_TEST(what_is_no_file_is_not_replaced)
                         commands[i]);
     command_done("test -p fifo && test ! -e out.wav");
 }
-END_TEST
 
 /* A sound and a log may come through one. */
 START_TEST(streams_are_read)
@@ -173,7 +167,6 @@ START_TEST(streams_are_read)
                  "--record-dry dry.wav && "
                  "cat dry.wav.log | \"$HALO\" render dry.wav c.wav --replay /dev/fd/0");
 }
-END_TEST
 
 /* ---- files that are there by chance ---- */
 
@@ -201,7 +194,6 @@ START_TEST(resource_forks_are_ignored)
         command_done("rm -rf ._ .AppleDouble");
     }
 }
-END_TEST
 
 /* ---- which files are known ---- */
 
@@ -219,7 +211,6 @@ static void add(const char *path)
 
 START_TEST(a_file_is_known_by_its_inode)
 {
-    command_clean();
     ck_assert_int_eq(chdir(command_folder()), 0);
     command_done("mkdir d && echo a >a && echo b >b && echo c >c && ln a hard && ln -s b soft");
     add("a");
@@ -248,7 +239,6 @@ START_TEST(a_file_is_known_by_its_inode)
     ck_assert(files_read_add_below("e"));
     ck_assert(files_read_below("e") && holds("e/y"));
 }
-END_TEST
 
 enum { KNOWN = 200, PIECES = 2000 };
 
@@ -272,7 +262,6 @@ START_TEST(many_threads_know_many_files)
 {
     struct workers *workers;
     atomic_size_t wrong = 0;
-    command_clean();
     ck_assert_int_eq(chdir(command_folder()), 0);
     command_done("for i in $(seq 0 %d); do echo $i >stays$i; echo $i >goes$i; done", KNOWN - 1);
     ck_assert_int_eq(workers_create(4, &workers), STATUS_OK);
@@ -285,9 +274,3 @@ START_TEST(many_threads_know_many_files)
         ck_assert(holds(stays));
     }
 }
-END_TEST
-
-SUITE_MAIN("files_read", what_render_reads_is_kept, what_others_read_is_kept,
-           what_is_read_later_is_kept, fifos_are_not_waited_for, what_is_no_file_is_not_replaced,
-           streams_are_read, resource_forks_are_ignored, a_file_is_known_by_its_inode,
-           many_threads_know_many_files)

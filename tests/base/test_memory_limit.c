@@ -30,7 +30,6 @@ static uint64_t limit_with(const char *groups, const char *mounts)
 
 START_TEST(the_least_of_a_group_and_those_around_it)
 {
-    command_clean();
     command_done("mkdir -p fs/memory/job/step fs/two/user/run");
     write_file("fs/memory/memory.limit_in_bytes", "9223372036854771712\n");
     write_file("fs/memory/job/memory.limit_in_bytes", "157286400\n");
@@ -46,12 +45,10 @@ START_TEST(the_least_of_a_group_and_those_around_it)
     ck_assert_uint_eq(limit_with("4:memoryless:/job\n3:name=memory:/job\n0::/other\n", V1 V2),
                       UINT64_MAX);
 }
-END_TEST
 
 /* A container sees its group as the whole tree, and may read the host's name of it. */
 START_TEST(a_container)
 {
-    command_clean();
     command_done("mkdir -p fs/memory");
     write_file("fs/memory/memory.limit_in_bytes", "73400320\n");
     ck_assert_uint_eq(
@@ -60,17 +57,11 @@ START_TEST(a_container)
         73400320);
     ck_assert_uint_eq(limit_with("4:memory:/\n", V1), 73400320);
 }
-END_TEST
 
 START_TEST(without_control_groups_there_is_no_limit)
 {
-    command_clean();
     ck_assert_uint_eq(limit_with("", ""), UINT64_MAX);
     ck_assert_uint_eq(limit_with("4:memory\n0:\n::\n", "35 31\n - cgroup\n"), UINT64_MAX);
     ck_assert_uint_eq(memory_limit_of_groups("absent", "absent"), UINT64_MAX);
     ck_assert(memory_limit() > 0);
 }
-END_TEST
-
-SUITE_MAIN("memory_limit", the_least_of_a_group_and_those_around_it, a_container,
-           without_control_groups_there_is_no_limit)

@@ -24,7 +24,6 @@ START_TEST(lists_of_processors)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         ck_assert_msg(!numa_parse_cpus(bad[i], &cpus), "%s", bad[i]);
 }
-END_TEST
 
 static void write_line(const char *path, const char *line)
 {
@@ -66,7 +65,6 @@ START_TEST(devices_have_a_node)
     ck_assert_int_eq(
         numa_place_of("sys", "../../../0000:1a:00.0 of a name that is far too long").node, -1);
 }
-END_TEST
 
 static void *count_cpus(void *result)
 {
@@ -107,6 +105,3 @@ START_TEST(threads_stay_near)
         numa_leave(&kept);
     }
 }
-END_TEST
-
-SUITE_MAIN("numa_place", lists_of_processors, devices_have_a_node, threads_stay_near)

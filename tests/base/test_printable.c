@@ -42,7 +42,6 @@ START_TEST(what_a_terminal_obeys_becomes_visible)
         ck_assert_str_eq(printable(rows[i][0]), rows[i][1]);
     ck_assert_ptr_eq(printable(rows[2][0]), rows[2][0]); /* no copy, and no limit */
 }
-END_TEST
 
 START_TEST(copies_end_between_characters)
 {
@@ -70,7 +69,6 @@ START_TEST(copies_end_between_characters)
     longer[sizeof longer - 1] = '\0';
     ck_assert_uint_eq(strlen(printable(longer)), PRINTABLE_MOST - 4);
 }
-END_TEST
 
 START_TEST(several_are_valid_at_once)
 {
@@ -81,7 +79,6 @@ START_TEST(several_are_valid_at_once)
         ck_assert_str_eq(four[i], expected);
     }
 }
-END_TEST
 
 /* ---- commands ---- */
 
@@ -139,7 +136,6 @@ START_TEST(names_of_files_are_visible)
         "\"$HALO\" render in.wav out.wav -f --mask " VALID " --save-chain saved.yml && "
         "\"$HALO\" chain check saved.yml",
     };
-    command_clean();
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 2, 4800);
     command_done("cp in.wav " ATTACK ".wav; printf '1\\n0.5\\n' >" ATTACK ".txt; cp h*.txt " VALID);
     command_done("printf '1 2\\n3 4\\n' >" ATTACK ".mask2d");
@@ -151,13 +147,11 @@ START_TEST(names_of_files_are_visible)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         expect_visible(commands[i]);
 }
-END_TEST
 
 /* A terminal obeys nothing of JSON, a reader gets every character, and of bytes that are none the
  * rest. */
 START_TEST(names_in_json_are_whole)
 {
-    command_clean();
     command_done("printf '1\\n0.5\\n' >" ATTACK ".txt; cp h*.txt gr\u00fcn-\U0001f3b5.txt");
     struct command_result result =
         command_done("\"$HALO\" mask show --json " ATTACK ".txt,gain=-1 gr\u00fcn-\U0001f3b5.txt");
@@ -169,14 +163,11 @@ START_TEST(names_in_json_are_whole)
                      "2J\x7f\u202e\uFFFDx.txt,gain=-1");
     ck_assert_str_eq(command_json_string(json_array_get(masks, 1), "mask"),
                      "gr\u00fcn-\U0001f3b5.txt");
-    json_decref(shown);
 }
-END_TEST
 
 /* The screen shows what it cannot print as question marks. */
 START_TEST(names_do_not_disturb_the_screen)
 {
-    command_clean();
     command_done("printf '1\\n0.5\\n' >" ATTACK ".txt");
     if (!tmux_there())
         return;
@@ -185,8 +176,3 @@ START_TEST(names_do_not_disturb_the_screen)
     tmux_wait("h?]0;owned??[2J?halo: ");
     tmux_close();
 }
-END_TEST
-
-SUITE_MAIN("printable", what_a_terminal_obeys_becomes_visible, copies_end_between_characters,
-           several_are_valid_at_once, names_of_files_are_visible, names_in_json_are_whole,
-           names_do_not_disturb_the_screen)

@@ -26,7 +26,6 @@ START_TEST(counters_count)
     pthread_mutex_unlock(&mutex);
     ck_assert_uint_eq(locks_of_thread(), before + locks_are_counted());
 }
-END_TEST
 
 /* A convolver and a gain; in double precision as for a device, with floats outside. */
 static struct filter *chain_of(const struct convolver_settings *settings, const struct mask *mask,
@@ -81,10 +80,6 @@ static void check_steps(const char *backend, size_t taps, size_t block, size_t c
                   locks, steps);
     ck_assert(convolver_switched(convolver, NULL));
     filter_destroy(chain);
-    mask_destroy(mask);
-    mask_destroy(other);
-    block_free(&in);
-    block_free(&out);
     workers_destroy(workers);
 }
 
@@ -108,7 +103,6 @@ START_TEST(transforms_allocate_nothing)
         free(spectrum);
     }
 }
-END_TEST
 
 START_TEST(steps_allocate_nothing)
 {
@@ -134,7 +128,6 @@ START_TEST(steps_allocate_nothing)
         for (size_t live_threads = 0; live_threads <= 2; live_threads++)
             check_steps("cpu", taps[t], 64, 2, live_threads, PRECISION_DOUBLE);
 }
-END_TEST
 
 int main(void)
 {
@@ -142,7 +135,5 @@ int main(void)
         puts("skipped: a sanitizer's allocator is in the way");
         return 77;
     }
-    const TTest *const tests[] = {counters_count, transforms_allocate_nothing,
-                                  steps_allocate_nothing};
-    return suite_run("realtime", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

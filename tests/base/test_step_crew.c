@@ -59,7 +59,6 @@ START_TEST(pieces_are_done_once)
     run_steps(crew, &shared, STEPS);
     step_crew_destroy(crew);
 }
-END_TEST
 
 START_TEST(alone_is_a_crew_too)
 {
@@ -68,7 +67,6 @@ START_TEST(alone_is_a_crew_too)
     ck_assert_uint_eq(atomic_load(&shared.together), 0);
     step_crew_destroy(NULL);
 }
-END_TEST
 
 static void wait_for_company(void *context)
 {
@@ -90,7 +88,6 @@ START_TEST(all_threads_come)
     }
     step_crew_destroy(crew);
 }
-END_TEST
 
 /* Whenever the next step was said to come: threads that sleep until then are woken, and those whose
  * step did not come sleep. */
@@ -120,7 +117,3 @@ START_TEST(steps_come_at_any_time)
     run_steps(crew, &shared, 100);
     step_crew_destroy(crew);
 }
-END_TEST
-
-SUITE_MAIN("step_crew", pieces_are_done_once, alone_is_a_crew_too, all_threads_come,
-           steps_come_at_any_time)

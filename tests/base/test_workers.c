@@ -61,7 +61,6 @@ START_TEST(pieces_are_done_once)
         workers_destroy(later);
     }
 }
-END_TEST
 
 /* Ends when all pieces of the job are under way: each has a thread to itself. */
 static void meet(void *context, size_t piece, size_t worker)
@@ -118,7 +117,6 @@ START_TEST(threads_start_when_a_piece_is_for_them)
     while (threads_of_process() > before) /* the kernel lists who has just ended */
         sched_yield();
 }
-END_TEST
 
 START_TEST(a_job_of_a_moment_wakes_nobody)
 {
@@ -130,7 +128,6 @@ START_TEST(a_job_of_a_moment_wakes_nobody)
     ck_assert_ptr_eq(workers_worth(workers, 1e9), workers);
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(rows_are_cleared_to_their_end)
 {
@@ -153,7 +150,6 @@ START_TEST(rows_are_cleared_to_their_end)
     }
     workers_destroy(workers);
 }
-END_TEST
 
 /* Among others on the heap, whose pages it shares. */
 START_TEST(what_is_freed_by_all_has_neighbours)
@@ -182,8 +178,3 @@ START_TEST(what_is_freed_by_all_has_neighbours)
     audio_free(NULL, COUNT, workers);
     workers_destroy(workers);
 }
-END_TEST
-
-SUITE_MAIN("workers", threads_start_when_a_piece_is_for_them, pieces_are_done_once,
-           a_job_of_a_moment_wakes_nobody, rows_are_cleared_to_their_end,
-           what_is_freed_by_all_has_neighbours)

@@ -65,7 +65,6 @@ START_TEST(the_bytes_are_those_of_renders)
     command_done("$HALO batch - -O F -q < jobs.jsonl");
     expect_outputs("F");
 }
-END_TEST
 
 START_TEST(only_what_is_missing_or_changed_is_made)
 {
@@ -88,7 +87,6 @@ START_TEST(only_what_is_missing_or_changed_is_made)
     ck_assert_double_eq(command_number(result.out, "others"), FILES - 5);
     command_refused(1, "has no journal", "$HALO batch status in");
 }
-END_TEST
 
 START_TEST(a_bad_job_fails_alone)
 {
@@ -118,7 +116,6 @@ START_TEST(a_bad_job_fails_alone)
     result = command_done("$HALO batch jobs.jsonl -O D -q -f --json");
     ck_assert_double_eq(command_number(result.out, "made"), 3);
 }
-END_TEST
 
 /* Whatever their names are, and what is suggested. */
 /* Once, and by its id where that is no part of its path. */
@@ -132,7 +129,6 @@ START_TEST(a_failed_file_is_named)
     command_expect(command_run("$HALO batch list -O E").err,
                    "halo: night: in/b/s.wav is truncated");
 }
-END_TEST
 
 START_TEST(failures_are_counted_by_what_failed)
 {
@@ -151,9 +147,7 @@ START_TEST(failures_are_counted_by_what_failed)
     ck_assert_msg(json_object_size(kinds) == 4, "%s", json_dumps(kinds, 0));
     ck_assert_int_eq(json_integer_value(json_object_get(kinds, "missing: cannot open")), 4);
     ck_assert_int_eq(json_integer_value(json_object_get(kinds, "missing: cannot open mask")), 3);
-    json_decref(last);
 }
-END_TEST
 
 START_TEST(wrong_usage_is_refused_before_anything_is_written)
 {
@@ -220,7 +214,6 @@ START_TEST(wrong_usage_is_refused_before_anything_is_written)
     command_refused(2, "needs a LIST", "$HALO batch -O D");
     command_refused(2, "--output", "$HALO batch list -O D --output E.wav");
 }
-END_TEST
 
 START_TEST(options_of_jobs_are_those_of_render)
 {
@@ -242,7 +235,6 @@ START_TEST(options_of_jobs_are_those_of_render)
     command_done("echo '{\"in\": \"in/s01.wav\", \"tial\": 2}' > list");
     command_expect(command_run("$HALO batch list -O D -q").err, "\"tial\" is not an option");
 }
-END_TEST
 
 START_TEST(shards_are_together_the_whole)
 {
@@ -254,7 +246,6 @@ START_TEST(shards_are_together_the_whole)
     struct command_result result = command_done("$HALO batch jobs.jsonl -O D -q --json");
     ck_assert_double_eq(command_number(result.out, "kept"), FILES);
 }
-END_TEST
 
 /* Lines with returns, and what is not in order in the rest of a line, which its own shard finds. */
 START_TEST(a_shard_reads_names_alone_of_the_others)
@@ -275,7 +266,6 @@ START_TEST(a_shard_reads_names_alone_of_the_others)
     }
     ck_assert_uint_eq(refused, 1);
 }
-END_TEST
 
 /* What two shards would write, or one would write and another reads, both refuse. */
 START_TEST(clashes_of_shards_are_refused_by_all)
@@ -300,7 +290,6 @@ START_TEST(clashes_of_shards_are_refused_by_all)
     command_done("tac 1 > both");
     command_refused(2, "replace the input", "$HALO batch both -O D --shard 1/2");
 }
-END_TEST
 
 /* Notes, or the failure, of batch_shard_choose where these are all variables. */
 static const char *choose_shard(enum status expected, const char *environment, const char *text)
@@ -343,7 +332,6 @@ START_TEST(schedulers_say_which_shard)
     command_expect(command_done("%s $HALO batch jobs.jsonl -O D", rows[0].environment).err,
                    rows[0].said);
 }
-END_TEST
 
 START_TEST(nonsense_of_schedulers_is_refused)
 {
@@ -375,7 +363,6 @@ START_TEST(nonsense_of_schedulers_is_refused)
     begin();
     command_refused(2, rows[0].expected, "%s $HALO batch jobs.jsonl -O D", rows[0].environment);
 }
-END_TEST
 
 /* What has not begun counts, too; what failed once and is done now is no failure. */
 START_TEST(the_status_knows_what_is_missing)
@@ -402,9 +389,7 @@ START_TEST(the_status_knows_what_is_missing)
     ck_assert_double_eq(command_json_number(report, "shards_begun"), 1);
     ck_assert_uint_eq(json_object_size(json_object_get(report, "failures")), 1);
     command_expect(command_json_string(json_object_get(report, "failures"), "j10"), "in/s10.wav");
-    json_decref(report);
 }
-END_TEST
 
 /* Of a list that has fewer jobs than the one before. */
 START_TEST(the_status_is_that_of_the_last_list)
@@ -423,14 +408,12 @@ START_TEST(the_status_is_that_of_the_last_list)
     ck_assert_double_eq(command_json_number(report, "done"), 3);
     ck_assert_double_eq(command_json_number(report, "others"), 8);
     ck_assert_uint_eq(json_object_size(json_object_get(report, "failures")), 1);
-    json_decref(report);
     /* Without what it knows of lists it counts all. */
     command_done("rm D/.halo-batch/*.jobs");
     command_expect(command_done("$HALO batch status D").out, "10 of 4 jobs done, 2 failed");
     command_done(": >none; $HALO batch none -O D -q");
     command_expect(command_done("$HALO batch status D").out, "0 of 0 jobs done, 0 failed");
 }
-END_TEST
 
 /* And only those, but for that of a run that hangs in its job, until it ends or dies. */
 START_TEST(jobs_of_old_lists_are_removed)
@@ -461,7 +444,6 @@ START_TEST(jobs_of_old_lists_are_removed)
         command_done(": >hung");
     }
 }
-END_TEST
 
 /* Whichever of them ends last, what its list has is there. */
 START_TEST(runs_at_once_keep_their_lists)
@@ -477,7 +459,6 @@ START_TEST(runs_at_once_keep_their_lists)
     }
     command_done("$HALO batch 1 -O D -q && [ $(ls D/.halo-batch/*.jobs | wc -l) = 1 ]");
 }
-END_TEST
 
 /* At random moments, then once to the end: the bytes of a quiet run, and nothing else. What had its
  * name when a run was killed has not been made again. */
@@ -506,7 +487,6 @@ START_TEST(killed_runs_lose_nothing_and_leave_nothing)
     ck_assert_str_eq(command_done("ls -A D; ls -A D/.halo-batch | grep -v [.]jobs$").out,
                      ".halo-batch\nx\n1-of-1.jsonl\nlocks\n");
 }
-END_TEST
 
 START_TEST(runs_at_once_share_the_work)
 {
@@ -519,7 +499,6 @@ START_TEST(runs_at_once_share_the_work)
     expect_outputs("D");
     ck_assert_uint_eq(lines_of("\"digest\"", "D/.halo-batch/1-of-1.jsonl"), FILES);
 }
-END_TEST
 
 START_TEST(manifests_come_back_as_their_kind)
 {
@@ -554,7 +533,6 @@ START_TEST(manifests_come_back_as_their_kind)
     ck_assert_str_eq(command_json_string(line, "audio_filepath"), "N/s04.wav");
     ck_assert_str_eq(command_json_string(line, "text"), "hello");
     ck_assert_double_eq_tol(command_json_number(line, "duration"), (16000 + 2999) / 16000.0, 1e-9);
-    json_decref(line);
 
     command_done(
         "echo '{\"id\": \"c1\", \"start\": 0, \"duration\": 2.8, \"channel\": 0, \"supervisions\": "
@@ -569,12 +547,10 @@ START_TEST(manifests_come_back_as_their_kind)
     ck_assert_str_eq(
         command_json_string(json_array_get(json_object_get(recording, "sources"), 0), "source"),
         "L/c1.wav");
-    json_decref(line);
     command_done(
         "$HALO batch --glob 'in/s0[0-3].wav' -O G --gain 0 -q && test $(ls G | wc -l) = 4");
     command_refused(1, "no such files", "$HALO batch --glob 'in/none*' -O G9 --gain 0");
 }
-END_TEST
 
 /* What a room means for speech: the output begins with its direct sound and is as long as the
  * input. */
@@ -614,7 +590,6 @@ START_TEST(masks_stand_among_the_other_stages)
         command_done("$HALO batch own -O E --masks rirs --noise in/s03.wav,channel=1,snr=3").err,
         "1 of 1 job has stages of its own, not the stages of the command line");
 }
-END_TEST
 
 START_TEST(a_room_begins_at_its_direct_sound)
 {
@@ -624,12 +599,10 @@ START_TEST(a_room_begins_at_its_direct_sound)
         const float *expected;
     } rows[] = {
         {"align=peak", whole}, {"align=peak,early=1", early}, {"early=1,align=peak", early}};
-    command_clean();
     sound_text("room.txt", "0\n0.1\n-1\n0.5\n0.25\n0.125\n");
     struct sound impulse = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 16000, 1, 4);
     impulse.block.data[0][0] = 1;
     sound_save(&impulse, "in.wav");
-    sound_free(&impulse);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         command_done(
             "echo '{\"in\": \"in.wav\", \"mask\": \"room.txt,%s\"}' > list; $HALO batch list -O D "
@@ -639,12 +612,10 @@ START_TEST(a_room_begins_at_its_direct_sound)
         ck_assert_uint_eq(out.block.frames, 4);
         for (size_t k = 0; k < 4; k++)
             ck_assert_float_eq_tol(out.block.data[0][k], rows[i].expected[k], 1e-6F);
-        sound_free(&out);
     }
     command_refused(2, "align=", "$HALO render in.wav out.wav --mask room.txt,align=foot");
     command_refused(2, "at least one tap", "$HALO render in.wav out.wav --mask room.txt,early=0");
 }
-END_TEST
 
 /* Without options, with a GPU or without one. */
 START_TEST(a_missing_gpu_is_not_mentioned)
@@ -655,7 +626,6 @@ START_TEST(a_missing_gpu_is_not_mentioned)
     command_done("[ -e /dev/nvidiactl ] || [ -e /dev/dxg ] || ! $HALO render in/s00.wav o.wav -v "
                  "--json --mask a.wav,gain=-30 2>&1 | grep -v gpu_failures | grep -i gpu");
 }
-END_TEST
 
 START_TEST(seeds_are_whole_numbers)
 {
@@ -672,7 +642,6 @@ START_TEST(seeds_are_whole_numbers)
         ck_assert_msg(strstr(result.err, "\"seed\" is a whole number"), "%s", result.err);
     }
 }
-END_TEST
 
 /* kB; AddressSanitizer keeps for a while what was freed. */
 #if SANITIZER_ADDRESS
@@ -696,7 +665,6 @@ START_TEST(names_that_are_no_text_fail_alone)
         ck_assert_str_eq(command_done("ls D").out, "a.wav\nz.wav\n");
     }
 }
-END_TEST
 
 /* As editors of Windows save files. */
 START_TEST(byte_order_marks_are_skipped)
@@ -713,7 +681,6 @@ START_TEST(byte_order_marks_are_skipped)
     command_done("$HALO batch scp --from kaldi --segments segments -O G -q && test -e G/part.wav");
     command_done("$HALO batch nemo --from nemo -O H -q && test -e H/s00.wav");
 }
-END_TEST
 
 START_TEST(damaged_lists_are_refused)
 {
@@ -742,17 +709,3 @@ START_TEST(damaged_lists_are_refused)
     command_done("head -c 300000000 /dev/zero | tr '\\0' x | gzip -1 > bomb.gz");
     ck_assert_int_lt(command_memory("$HALO batch bomb.gz -O D 2>/dev/null || true"), MEMORY_MOST);
 }
-END_TEST
-
-SUITE_MAIN("batch", the_bytes_are_those_of_renders, only_what_is_missing_or_changed_is_made,
-           a_bad_job_fails_alone, a_failed_file_is_named, failures_are_counted_by_what_failed,
-           wrong_usage_is_refused_before_anything_is_written, options_of_jobs_are_those_of_render,
-           shards_are_together_the_whole, a_shard_reads_names_alone_of_the_others,
-           clashes_of_shards_are_refused_by_all, schedulers_say_which_shard,
-           nonsense_of_schedulers_is_refused, the_status_knows_what_is_missing,
-           the_status_is_that_of_the_last_list, jobs_of_old_lists_are_removed,
-           runs_at_once_keep_their_lists, killed_runs_lose_nothing_and_leave_nothing,
-           runs_at_once_share_the_work, manifests_come_back_as_their_kind,
-           masks_stand_among_the_other_stages, a_room_begins_at_its_direct_sound,
-           a_missing_gpu_is_not_mentioned, seeds_are_whole_numbers, damaged_lists_are_refused,
-           names_that_are_no_text_fail_alone, byte_order_marks_are_skipped)

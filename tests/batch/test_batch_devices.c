@@ -70,8 +70,7 @@ static void expect_output(const char *folder, int i)
 static json_t *summary(void)
 {
     json_t *line = command_json(command_done("tail -n 1 report.jsonl").out);
-    json_t *found = json_incref(json_object_get(line, "summary"));
-    json_decref(line);
+    json_t *found = json_object_get(line, "summary");
     ck_assert_ptr_nonnull(found);
     return found;
 }
@@ -91,16 +90,13 @@ START_TEST(outputs_are_right_and_done_once)
         expect_output("D", i);
     json_t *found = summary();
     ck_assert_int_eq(of_device(found, 0, "pieces") + of_device(found, 1, "pieces"), FILES);
-    json_decref(found);
     ck_assert_int_eq(run("jobs.jsonl", "D", "0,1"), STATUS_OK);
     found = summary();
     ck_assert_int_eq(of_device(found, 0, "pieces") + of_device(found, 1, "pieces"), 0);
     ck_assert_double_eq(command_json_number(found, "kept"), FILES);
-    json_decref(found);
     ck_assert(!gather_cpu.wrong);
     ck_assert_uint_eq(gather_cpu.forms, 0);
 }
-END_TEST
 
 /* Options that change where the frames of the output are; two masks; a sound of several blocks. */
 START_TEST(every_kind_of_job_equals_the_cpu)
@@ -142,12 +138,9 @@ START_TEST(every_kind_of_job_equals_the_cpu)
                 loudest = fmax(loudest, fabs(wanted));
             }
         ck_assert_msg(loudest > 0 && worst < 2e-6 * loudest, "%s: %g of %g", name, worst, loudest);
-        sound_free(&made);
-        sound_free(&right);
     }
     ck_assert_uint_ge(gather_cpu.batches[0], 3);
 }
-END_TEST
 
 START_TEST(a_bad_job_in_a_batch_fails_alone)
 {
@@ -158,7 +151,6 @@ START_TEST(a_bad_job_in_a_batch_fails_alone)
     bad.block.data[0][2500] = 3e38f;
     bad.block.data[0][2501] = 3e38f;
     sound_save(&bad, "in/s06.wav"); /* its output is infinite */
-    sound_free(&bad);
     command_done("head -c 3000 in/s05.wav > x && mv x in/s05.wav && rm in/s07.wav");
     sound_noise_file("a.wav", 22, FLOAT, 16000, 1, 320);
     command_done("sed -i 's/a.wav\\(.*\\)}/a.wav,gain=40\\1}/;/j06/!s/,gain=40//' jobs.jsonl");
@@ -166,12 +158,10 @@ START_TEST(a_bad_job_in_a_batch_fails_alone)
     json_t *found = summary();
     ck_assert_double_eq(command_json_number(found, "failed"), 4);
     ck_assert_double_eq(command_json_number(found, "made"), FILES - 4);
-    json_decref(found);
     for (int i = 0; i < FILES; i++)
         if (i < 4 || i > 7)
             expect_output("D", i);
 }
-END_TEST
 
 START_TEST(lost_devices_cost_no_job)
 {
@@ -191,10 +181,8 @@ START_TEST(lost_devices_cost_no_job)
             ck_assert_str_eq(command_json_string(row, "lost"), "made to fail at the beginning");
         else
             ck_assert(json_is_null(json_object_get(row, "lost")));
-        json_decref(found);
     }
 }
-END_TEST
 
 START_TEST(what_is_not_possible_is_refused)
 {
@@ -211,7 +199,6 @@ START_TEST(what_is_not_possible_is_refused)
     command_done("sed 's/}$/, \"backend\": \"cuda\"}/;1q' jobs.jsonl > cuda.jsonl; "
                  "! $HALO batch cuda.jsonl -O D --report R 2>err && grep -q 'whole batch' R");
 }
-END_TEST
 
 /* Steady sounds through masks of one sign. */
 START_TEST(what_needs_double_precision_is_left_to_the_cpu)
@@ -221,20 +208,16 @@ START_TEST(what_needs_double_precision_is_left_to_the_cpu)
     for (size_t i = 0; i < 20000; i++)
         steady.block.data[0][i] = i < 7000 ? 0 : 1;
     sound_save(&steady, "in/s00.wav");
-    sound_free(&steady);
     struct sound mask = sound_create(FLOAT, 16000, 1, 300);
     for (size_t i = 0; i < 300; i++)
         mask.block.data[0][i] = 0.01f;
     sound_save(&mask, "a.wav");
-    sound_free(&mask);
     ck_assert_int_eq(run("jobs.jsonl", "D", NULL), STATUS_OK);
     sound_expect_filtered("D/00.wav", "in/s00.wav", "a.wav");
     sound_expect_filtered("D/02.wav", "in/s02.wav", "a.wav");
     json_t *found = summary();
     ck_assert_int_eq(of_device(found, 0, "pieces"), FILES / 2); /* of the other mask */
-    json_decref(found);
 }
-END_TEST
 
 /* With or without a GPU, and whichever of them is faster. */
 START_TEST(reproducible_bytes_are_those_of_the_render)
@@ -248,7 +231,6 @@ START_TEST(reproducible_bytes_are_those_of_the_render)
         "--reproducible --format float in/s$i.wav $i.wav --mask $m.wav && cmp $i.wav "
         "D/$i.wav || exit 1; done");
 }
-END_TEST
 
 /* CUDA takes longer to count GPUs than a small batch takes. */
 START_TEST(devices_that_a_small_batch_would_not_use_are_not_asked_for)
@@ -261,10 +243,3 @@ START_TEST(devices_that_a_small_batch_would_not_use_are_not_asked_for)
     ck_assert_uint_eq(gather_cpu.asked, 1);
     expect_output("E", 0);
 }
-END_TEST
-
-SUITE_MAIN("batch_devices", outputs_are_right_and_done_once, every_kind_of_job_equals_the_cpu,
-           a_bad_job_in_a_batch_fails_alone, lost_devices_cost_no_job,
-           what_is_not_possible_is_refused, what_needs_double_precision_is_left_to_the_cpu,
-           reproducible_bytes_are_those_of_the_render,
-           devices_that_a_small_batch_would_not_use_are_not_asked_for)

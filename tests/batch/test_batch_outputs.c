@@ -16,7 +16,6 @@ enum { WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16 };
 
 static void begin(void)
 {
-    command_clean();
     command_done("mkdir in");
     sound_noise_file("in/s01.wav", 2, WAV16, 16000, 1, 33001);
     sound_noise_file("in/s02.wav", 3, WAV16, 16000, 1, 36002);
@@ -47,7 +46,6 @@ START_TEST(only_files_of_a_batch_are_replaced)
     command_done("$HALO batch list -O D -q --gain 2 -f && cp -p kept.wav D/x.wav && $HALO batch "
                  "list -O D -q --gain 3 && ! cmp -s kept.wav D/x.wav");
 }
-END_TEST
 
 /* A shard reads of the others' lines in the journal those about its own outputs: here they are of
  * jobs that had other ids, most of them of other shards. */
@@ -79,7 +77,6 @@ START_TEST(outputs_of_renamed_jobs_are_replaced)
     ck_assert_int_eq(refused, 3);
     command_done("grep -qx mine D/x/7.wav");
 }
-END_TEST
 
 /* Of another number of shards, as a scheduler leaves them that is given the list once more: the run
  * that waits for its first input has read the journals before the others begin. */
@@ -102,7 +99,6 @@ START_TEST(shards_that_overlap_share_the_work)
     result = command_done("cat D/.halo-batch/*.jsonl | grep -c digest");
     ck_assert_int_eq(atoi(result.out), JOBS + 1);
 }
-END_TEST
 
 /* Lines of the journal are of a time to come, as after a clock was set back. */
 START_TEST(what_is_done_does_not_depend_on_the_clock)
@@ -118,7 +114,6 @@ START_TEST(what_is_done_does_not_depend_on_the_clock)
     ck_assert_int_eq(command_run("$HALO batch list -O D -q --mask missing.wav").code, 3);
     command_expect(command_done("$HALO batch status D").out, "0 of 1 job done, 1 failed");
 }
-END_TEST
 
 START_TEST(what_is_kept_has_not_failed)
 {
@@ -132,7 +127,6 @@ START_TEST(what_is_kept_has_not_failed)
     ck_assert_str_eq(command_done("$HALO batch status D --failed").out,
                      "1 of 1 job done, 0 failed; 1 of 1 shard begun, 0 not ended\n");
 }
-END_TEST
 
 /* Each of which decides about the output. */
 START_TEST(changed_options_make_the_output_again)
@@ -157,7 +151,6 @@ START_TEST(changed_options_make_the_output_again)
         command_done("$HALO batch list -O D -q --json --metadata tags.json");
     ck_assert_double_eq(command_number(result.out, "made"), 1);
 }
-END_TEST
 
 START_TEST(clipping_and_lost_metadata_are_reported)
 {
@@ -175,11 +168,9 @@ START_TEST(clipping_and_lost_metadata_are_reported)
     ck_assert_int_eq(lines_with("layout"), 2);
     ck_assert_int_eq(lines_with("what"), 1);
 }
-END_TEST
 
 START_TEST(a_stopped_run_says_so)
 {
-    command_clean();
     command_done("mkdir in");
     for (int i = 0; i < 4; i++) {
         char name[32];
@@ -197,11 +188,9 @@ START_TEST(a_stopped_run_says_so)
     command_expect(result.err, "stopped; the same command does the rest");
     command_expect(result.out, "\"cause\":\"interrupted\"");
 }
-END_TEST
 
 START_TEST(a_report_replaces_no_sound)
 {
-    command_clean();
     sound_noise_file("a.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, 5000);
     sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 50);
     command_done(
@@ -241,7 +230,6 @@ START_TEST(a_report_replaces_no_sound)
     command_done("cmp a.wav want.wav && cmp b.wav want.wav && cmp m.wav want_m.wav");
     command_done("$HALO batch list -O D -q --report r && $HALO batch list -O D -q --report r");
 }
-END_TEST
 
 /* Nobody writes to the FIFO, and a job that waited for that would hold its thread for ever. */
 START_TEST(a_report_without_room_costs_nothing_else)
@@ -265,7 +253,6 @@ START_TEST(a_report_without_room_costs_nothing_else)
         "test -s what-became && $HALO batch --from kaldi wav.scp -O D -q --gain -1 --report what-became");
     command_done("test -s D/wav.scp");
 }
-END_TEST
 
 /* Nothing is wrong with the jobs then, and it is found out once, not for each. */
 START_TEST(a_run_without_a_journal_stops)
@@ -286,11 +273,9 @@ START_TEST(a_run_without_a_journal_stops)
         command_expect(command_done("$HALO batch status D%zu", i).out, "9 of 9 jobs done");
     }
 }
-END_TEST
 
 START_TEST(what_is_no_file_is_refused_at_once)
 {
-    command_clean();
     sound_noise_file("a.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, 5000);
     command_done("mkfifo f && ln -s f link.wav && python3 -c 'import socket; "
                  "socket.socket(socket.AF_UNIX).bind(\"s\")'");
@@ -313,12 +298,10 @@ START_TEST(what_is_no_file_is_refused_at_once)
     command_refused(1, "cannot open f: it is not a regular file",
                     "$HALO render a.wav out.wav --noise f,snr=10");
 }
-END_TEST
 
 /* Halo alone gets the signal, and the command would go on for ever. */
 START_TEST(a_command_that_hangs_is_stopped)
 {
-    command_clean();
     command_done("for i in 1 2 3; do echo \"$i touch begun$i; exec cat hung |\"; done >wav.scp; "
                  "mkfifo hung");
     pid_t halo = command_start("exec 3<>hung; exec $HALO batch --from kaldi wav.scp "
@@ -331,7 +314,6 @@ START_TEST(a_command_that_hangs_is_stopped)
     ck_assert_uint_eq(command_lines(result.err), 1);
     command_done(": >hung"); /* ends the commands */
 }
-END_TEST
 
 /* ---- the journal ---- */
 
@@ -373,7 +355,6 @@ START_TEST(no_run_misses_a_line_of_another)
     struct batch_journal *runs[RUNS];
     const struct batch_shard whole = {1, 1};
     const struct sum_set none = {0};
-    command_clean();
     ck_assert_int_eq(chdir(command_folder()), 0);
     command_done("mkdir D");
     for (size_t r = 0; r < RUNS; r++)
@@ -397,14 +378,12 @@ START_TEST(no_run_misses_a_line_of_another)
     for (size_t r = 0; r < RUNS; r++)
         batch_journal_close(runs[r]);
 }
-END_TEST
 
 /* Of a folder, --name means the same to halo render -O and to halo batch. */
 START_TEST(names_of_a_folder_are_those_of_render)
 {
     static const char *const patterns[] = {"{stem}-x.wav", "{dir}/{stem}.flac", "all/{dir}/{name}",
                                            "{name}", "{ext}.wav"};
-    command_clean();
     command_done("mkdir -p in/a/b in/c; for f in top a/one a/b/one c/one; do "
                  "cp $WAV/click.wav in/$f.wav; done");
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
@@ -422,12 +401,10 @@ START_TEST(names_of_a_folder_are_those_of_render)
         "for c in render batch; do $HALO $c -q in -O $c --gain -3 --name '{stem}.wav' "
         "2>err; [ $? = 2 ] && [ $(wc -l <err) = 1 ] && [ ! -e $c/top.wav ] || exit 1; done");
 }
-END_TEST
 
 /* Their files have a random number; the sound is that of halo render. */
 START_TEST(ogg_and_opus_are_written)
 {
-    command_clean();
     command_done("mkdir in; cp $WAV/click.wav in/; for e in ogg opus; do "
                  "$HALO batch -q in -O b --gain -3 --name \"{stem}.$e\" && "
                  "$HALO render -q in -O r --gain -3 --name \"{stem}.$e\" && "
@@ -439,12 +416,10 @@ START_TEST(ogg_and_opus_are_written)
     ck_assert_int_eq(result.code, 3);
     command_expect(result.err, "--reproducible: each file in the container");
 }
-END_TEST
 
 /* --rate comes first: what is added and drawn is that of a sound which has the rate already. */
 START_TEST(a_rate_comes_before_noise)
 {
-    command_clean();
     command_done(
         "mkdir in at16; cp $WAV/voice.wav $WAV/guitar.wav in/; for f in voice guitar; do "
         "$HALO render -q in/$f.wav at16/$f.wav --rate 16000 --format float; done; "
@@ -456,14 +431,3 @@ START_TEST(a_rate_comes_before_noise)
         "$HALO render -q in/voice.wav v.wav --rate 8000 --gain -3; "
         "cmp c/v.wav v.wav");
 }
-END_TEST
-
-SUITE_MAIN("batch_outputs", a_rate_comes_before_noise, names_of_a_folder_are_those_of_render,
-           ogg_and_opus_are_written, only_files_of_a_batch_are_replaced,
-           outputs_of_renamed_jobs_are_replaced, shards_that_overlap_share_the_work,
-           what_is_done_does_not_depend_on_the_clock, what_is_kept_has_not_failed,
-           changed_options_make_the_output_again, clipping_and_lost_metadata_are_reported,
-           a_stopped_run_says_so, a_report_without_room_costs_nothing_else,
-           a_run_without_a_journal_stops, what_is_no_file_is_refused_at_once,
-           a_report_replaces_no_sound, a_command_that_hangs_is_stopped,
-           no_run_misses_a_line_of_another)

@@ -36,7 +36,6 @@ START_TEST(an_ordinary_line_is_accepted_and_no_beginning_of_it)
         ck_assert_msg(!job_line_scan(cut, &job), "%s", cut);
     }
 }
-END_TEST
 
 START_TEST(other_lines_are_left_to_the_parser)
 {
@@ -77,7 +76,6 @@ START_TEST(other_lines_are_left_to_the_parser)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         ck_assert_msg(!job_line_scan(lines[i], &job), "%s", lines[i]);
 }
-END_TEST
 
 /* ---- made-up lines ---- */
 
@@ -225,7 +223,6 @@ START_TEST(made_up_lines_are_found_as_they_are_parsed)
     ck_assert_uint_gt(accepted, alike); /* faults that do not concern a job's name */
     ck_assert_uint_lt(accepted, LINES / 2);
 }
-END_TEST
 
 START_TEST(a_set_knows_what_is_in_it)
 {
@@ -245,8 +242,3 @@ START_TEST(a_set_knows_what_is_in_it)
     ck_assert_uint_eq(sum_set_place(&set, 0), 0);
     sum_set_free(&set);
 }
-END_TEST
-
-SUITE_MAIN("job_line", an_ordinary_line_is_accepted_and_no_beginning_of_it,
-           other_lines_are_left_to_the_parser, made_up_lines_are_found_as_they_are_parsed,
-           a_set_knows_what_is_in_it)

@@ -51,7 +51,6 @@ START_TEST(wrong_arguments_are_refused)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         expect_one_line(wrong[i][0], 2, wrong[i][1]);
 }
-END_TEST
 
 START_TEST(missing_gpu_is_reported)
 {
@@ -62,7 +61,6 @@ START_TEST(missing_gpu_is_reported)
     ck_assert_uint_eq(command_lines(result.err), 1);
     ck_assert_ptr_nonnull(strstr(result.err, "NVIDIA"));
 }
-END_TEST
 
 START_TEST(missing_gpu_is_reported_for_pictures)
 {
@@ -72,7 +70,6 @@ START_TEST(missing_gpu_is_reported_for_pictures)
     ck_assert_uint_eq(command_lines(result.err), 1);
     ck_assert_ptr_nonnull(strstr(result.err, "NVIDIA"));
 }
-END_TEST
 
 START_TEST(help_lists_both_kinds)
 {
@@ -85,7 +82,6 @@ START_TEST(help_lists_both_kinds)
     ck_assert_ptr_nonnull(strstr(result.out, "--masks"));
     ck_assert_ptr_null(strstr(result.out, "--taps"));
 }
-END_TEST
 
 /* halo render accepts the name of every kernel and no other. */
 START_TEST(kernels_can_be_named)
@@ -97,7 +93,3 @@ START_TEST(kernels_can_be_named)
                       kernel_at(k)->name, result.err);
     }
 }
-END_TEST
-
-SUITE_MAIN("bench", kernels_can_be_named, wrong_arguments_are_refused, missing_gpu_is_reported,
-           missing_gpu_is_reported_for_pictures, help_lists_both_kinds)

@@ -44,14 +44,12 @@ START_TEST(wrong_arguments_are_refused)
         {"more", "more"},
         {"--nonsense", "--nonsense"},
     };
-    command_clean();
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         command_refused(2, wrong[i][1], "\"$HALO\" bench stream %s", wrong[i][0]);
     command_refused(2, "stream", "\"$HALO\" bench nonsense");
     command_refused(2, "auto estimates without", "\"$HALO\" bench calibrate");
     command_refused(2, "remove the call", "\"$HALO\" bench calibrate --folder .");
 }
-END_TEST
 
 START_TEST(lists_are_not_endless)
 {
@@ -63,7 +61,6 @@ START_TEST(lists_are_not_endless)
         *digit = 'x';
     command_refused(2, "--pace", "\"$HALO\" bench stream --pace %s", list);
 }
-END_TEST
 
 START_TEST(missing_gpu_is_reported)
 {
@@ -75,7 +72,6 @@ START_TEST(missing_gpu_is_reported)
     ck_assert_ptr_nonnull(strstr(result.err, "--backend cpu"));
     ck_assert_str_eq(result.out, "");
 }
-END_TEST
 
 static void expect_plausible(const json_t *cell, double blocks)
 {
@@ -125,9 +121,7 @@ START_TEST(a_grid_is_measured)
         ck_assert(json_is_null(json_object_get(cell, "gpu_mode")));
         expect_plausible(cell, 200);
     }
-    json_decref(cells);
 }
-END_TEST
 
 START_TEST(lists_multiply)
 {
@@ -147,9 +141,7 @@ START_TEST(lists_multiply)
         ck_assert_double_eq(command_json_number(cell, "rate"), 44100);
         expect_plausible(cell, 20);
     }
-    json_decref(cells);
 }
-END_TEST
 
 START_TEST(slow_cells_end)
 {
@@ -163,9 +155,7 @@ START_TEST(slow_cells_end)
         ck_assert_double_lt(command_json_number(cell, "blocks"), 1000000);
         expect_plausible(cell, command_json_number(cell, "blocks"));
     }
-    json_decref(cells);
 }
-END_TEST
 
 /* Counts on the line, outside quotes. */
 static size_t count_of(const char *text, char character)
@@ -202,7 +192,6 @@ START_TEST(tables_have_whole_rows)
         ck_assert_uint_eq(count_of(line, '|'), columns);
     ck_assert_uint_eq(rows, 4); /* the header, its rule and two cells */
 }
-END_TEST
 
 START_TEST(a_signal_ends_it)
 {
@@ -213,7 +202,6 @@ START_TEST(a_signal_ends_it)
     ck_assert_int_eq(result.code, 128 + SIGINT);
     ck_assert_str_eq(result.out, "");
 }
-END_TEST
 
 START_TEST(help_describes_both)
 {
@@ -222,8 +210,3 @@ START_TEST(help_describes_both)
     result = command_done("\"$HALO\" bench stream --help");
     ck_assert_ptr_nonnull(strstr(result.out, "--pace LIST"));
 }
-END_TEST
-
-SUITE_MAIN("bench_stream", wrong_arguments_are_refused, lists_are_not_endless,
-           missing_gpu_is_reported, a_grid_is_measured, lists_multiply, slow_cells_end,
-           tables_have_whole_rows, a_signal_ends_it, help_describes_both)

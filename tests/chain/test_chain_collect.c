@@ -10,16 +10,13 @@ enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
 
 static void make_noise(const char *path, uint64_t seed)
 {
-    struct sound sound = sound_noise(path, seed, WAVF, 48000, 1, 200);
-    sound_free(&sound);
+    sound_noise_file(path, seed, WAVF, 48000, 1, 200);
 }
 
 static void make_sounds(void)
 {
-    command_clean();
     command_done("mkdir -p all/cfg/more all/irs all/a all/b home");
-    struct sound sound = sound_noise("in.wav", 1, WAVF, 48000, 2, 5000);
-    sound_free(&sound);
+    sound_noise_file("in.wav", 1, WAVF, 48000, 2, 5000);
     make_noise("all/irs/left.wav", 2);
     make_noise("all/irs/right.wav", 3);
     make_noise("all/cfg/left.wav", 4);
@@ -66,7 +63,6 @@ START_TEST(masks_of_all_kinds_travel)
     ck_assert_ptr_null(strstr(result.out, "same.wav")); /* one copy per content */
     expect_travels("all/c.yml", "far/away");
 }
-END_TEST
 
 START_TEST(files_of_configurations_travel)
 {
@@ -87,15 +83,13 @@ START_TEST(files_of_configurations_travel)
     command_done("\"$HALO\" chain collect far/away/c.yml all/again.yml && rm -r far");
     expect_travels("all/again.yml", "elsewhere");
 }
-END_TEST
 
 START_TEST(kernels_of_presets_travel)
 {
     make_sounds();
     command_done("mkdir -p home/easyeffects/irs && cp all/irs/left.wav "
                  "home/easyeffects/irs/Room.irs");
-    struct sound kernel = sound_noise("home/easyeffects/irs/Room.irs.wav", 9, WAVF, 48000, 2, 100);
-    sound_free(&kernel);
+    sound_noise_file("home/easyeffects/irs/Room.irs.wav", 9, WAVF, 48000, 2, 100);
     command_done("mv home/easyeffects/irs/Room.irs.wav home/easyeffects/irs/Room.irs");
     sound_text("all/preset.json",
                "{\"output\": {\"blocklist\": [], \"plugins_order\": [\"convolver#0\"], "
@@ -107,7 +101,6 @@ START_TEST(kernels_of_presets_travel)
     command_expect(result.out, "- file=Room=>c.yml.files/Room.irs\n");
     expect_travels("all/c.yml", "far");
 }
-END_TEST
 
 START_TEST(chains_are_collected_by_command)
 {
@@ -125,7 +118,6 @@ START_TEST(chains_are_collected_by_command)
     command_refused(1, "nosuch", "\"$HALO\" chain collect nosuch.yml d.yml");
     command_refused(2, "'=>'", "\"$HALO\" chain collect all/plain.yml 'a=>b.yml'");
 }
-END_TEST
 
 START_TEST(only_folders_of_copies_are_replaced)
 {
@@ -150,7 +142,6 @@ START_TEST(only_folders_of_copies_are_replaced)
                  "--spectral all/b/box.mask2d --save-chain c.yml --collect");
     command_done("test -e c.yml.files/box.mask2d && test ! -e c.yml.files/hall.wav");
 }
-END_TEST
 
 START_TEST(what_stays_is_named)
 {
@@ -178,7 +169,6 @@ START_TEST(what_stays_is_named)
                  "cmp ../a.wav ../b.wav");
 #endif
 }
-END_TEST
 
 START_TEST(one_configuration_with_two_folders_is_refused)
 {
@@ -193,7 +183,6 @@ START_TEST(one_configuration_with_two_folders_is_refused)
                     "--mask all/preset.json,folder=all/n --save-chain c.yml --collect");
     command_done("test ! -e c.yml && test ! -e c.yml.files");
 }
-END_TEST
 
 #ifdef HALO_LV2_BUNDLE
 #define CONVOLVER "LV2_PATH=%s/..:/usr/lib/lv2 "
@@ -216,16 +205,9 @@ START_TEST(states_and_parameters_travel)
                  "\"$HALO\" render in.wav c.wav -q --chain far/c.yml && cmp a.wav c.wav",
                  HALO_LV2_BUNDLE);
 }
-END_TEST
 #else
 START_TEST(states_and_parameters_travel)
 {
     puts("skipped: this halo is built without LV2 plugins");
 }
-END_TEST
 #endif
-
-SUITE_MAIN("chain_collect", masks_of_all_kinds_travel, files_of_configurations_travel,
-           kernels_of_presets_travel, chains_are_collected_by_command,
-           only_folders_of_copies_are_replaced, what_stays_is_named,
-           one_configuration_with_two_folders_is_refused, states_and_parameters_travel)

@@ -12,13 +12,9 @@ enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
 
 static void make_sounds(void)
 {
-    command_clean();
-    struct sound sound = sound_noise("in.wav", 1, WAVF, 48000, 2, 5000);
-    sound_free(&sound);
-    sound = sound_noise_mask("mask.txt", 2, 1, 300);
-    sound_free(&sound);
-    sound = sound_noise_mask("a,b.txt", 3, 1, 20);
-    sound_free(&sound);
+    sound_noise_file("in.wav", 1, WAVF, 48000, 2, 5000);
+    sound_noise_mask("mask.txt", 2, 1, 300);
+    sound_noise_mask("a,b.txt", 3, 1, 20);
     command_done("mkdir sub sub/deep");
 }
 
@@ -26,8 +22,6 @@ static void expect_same_files(const char *a, const char *b)
 {
     struct sound first = sound_load(a), second = sound_load(b);
     sound_expect_same(&first, &second);
-    sound_free(&first);
-    sound_free(&second);
 }
 
 START_TEST(a_saved_chain_gives_the_same_sound)
@@ -42,7 +36,6 @@ START_TEST(a_saved_chain_gives_the_same_sound)
     command_done("\"$HALO\" render in.wav d.wav -q --chain \"$PWD/sub/chain.yml\"");
     expect_same_files("a.wav", "d.wav");
 }
-END_TEST
 
 START_TEST(paths_are_from_the_files_folder)
 {
@@ -63,7 +56,6 @@ START_TEST(paths_are_from_the_files_folder)
     result = command_done("cat chain.yml");
     command_expect(result.out, "- mask: mask.txt\n");
 }
-END_TEST
 
 START_TEST(saving_again_changes_nothing)
 {
@@ -78,7 +70,6 @@ START_TEST(saving_again_changes_nothing)
     struct command_result result = command_done("cat one.yml");
     command_expect(result.out, "- gain: 0\n");
 }
-END_TEST
 
 /* As a YAML reader might take them otherwise. */
 START_TEST(any_name_is_read_back)
@@ -97,7 +88,6 @@ START_TEST(any_name_is_read_back)
         expect_same_files("a.wav", "b.wav");
     }
 }
-END_TEST
 
 START_TEST(a_chain_stands_among_other_stages)
 {
@@ -112,7 +102,6 @@ START_TEST(a_chain_stands_among_other_stages)
     expect_same_files("d.wav", "c.wav");
     command_expect(result.err, "it says dry: true");
 }
-END_TEST
 
 START_TEST(a_sound_that_fails_leaves_no_chain)
 {
@@ -128,7 +117,6 @@ START_TEST(a_sound_that_fails_leaves_no_chain)
     command_done("cmp old.yml was");
     command_refused(1, "exists", "\"$HALO\" render in.wav a.wav --gain 1 --save-chain new.yml");
 }
-END_TEST
 
 START_TEST(check_reports_the_chain)
 {
@@ -142,7 +130,6 @@ START_TEST(check_reports_the_chain)
     ck_assert_int_eq((int)command_number(result.out, "rate"), 96000);
     ck_assert_int_eq((int)command_number(result.out, "latency"), 50);
 }
-END_TEST
 
 /* What they are is known without a sound: render makes the same of them again. */
 START_TEST(times_from_the_end_are_checked_without_a_sound)
@@ -172,7 +159,6 @@ START_TEST(times_from_the_end_are_checked_without_a_sound)
         command_refused(2, bad[i][1], "\"$HALO\" chain check bad.yml");
     }
 }
-END_TEST
 
 static void expect_refused(const char *text, const char *expected)
 {
@@ -229,7 +215,6 @@ START_TEST(bad_chains_are_refused)
     command_refused(1, "nosuch",
                     "\"$HALO\" render in.wav out.wav --gain 1 --save-chain nosuch/c.yml");
 }
-END_TEST
 
 #ifdef HALO_LV2_BUNDLE
 #define CONVOLVER "LV2_PATH=%s/..:/usr/lib/lv2 "
@@ -238,8 +223,7 @@ END_TEST
 START_TEST(plugin_state_is_saved_beside_the_chain)
 {
     make_sounds();
-    struct sound mask = sound_noise("a,b.wav", 4, WAVF, 48000, 2, 700);
-    sound_free(&mask);
+    sound_noise_file("a,b.wav", 4, WAVF, 48000, 2, 700);
     command_done(CONVOLVER "\"$HALO\" render in.wav a.wav -q --lv2 '" MASK
                            "a\\,b.wav,gain=-6' --gain -3 --save-chain sub/chain.yml",
                  HALO_LV2_BUNDLE);
@@ -292,7 +276,6 @@ START_TEST(plugin_state_is_saved_beside_the_chain)
                               "mask.txt,@state=nosuch'",
                     HALO_LV2_BUNDLE);
 }
-END_TEST
 
 #define STRANGER                                                                                   \
     CONVOLVER "\"$HALO\" render in.wav out.wav -q -f --lv2 "                                       \
@@ -309,10 +292,8 @@ START_TEST(links_of_a_state_are_read_where_they_are_named)
         "rm stranger/second && ln -s / stranger/second",
     };
     make_sounds();
-    struct sound mask = sound_noise("mask.wav", 4, WAVF, 48000, 2, 700);
-    struct sound secret = sound_noise("secret.wav", 5, WAVF, 48000, 2, 700);
-    sound_free(&mask);
-    sound_free(&secret);
+    sound_noise_file("mask.wav", 4, WAVF, 48000, 2, 700);
+    sound_noise_file("secret.wav", 5, WAVF, 48000, 2, 700);
     command_done(CONVOLVER "\"$HALO\" render in.wav a.wav -q --lv2 '" MASK
                            "secret.wav' --save-chain c.yml",
                  HALO_LV2_BUNDLE);
@@ -336,23 +317,14 @@ START_TEST(links_of_a_state_are_read_where_they_are_named)
     command_done(STRANGER, HALO_LV2_BUNDLE, "", "");
     expect_same_files("a.wav", "out.wav");
 }
-END_TEST
 #else
 START_TEST(plugin_state_is_saved_beside_the_chain)
 {
     puts("skipped: this halo is built without LV2 plugins");
 }
-END_TEST
 
 START_TEST(links_of_a_state_are_read_where_they_are_named)
 {
     puts("skipped: this halo is built without LV2 plugins");
 }
-END_TEST
 #endif
-
-SUITE_MAIN("chain_file", a_sound_that_fails_leaves_no_chain, plugin_state_is_saved_beside_the_chain,
-           links_of_a_state_are_read_where_they_are_named, a_saved_chain_gives_the_same_sound,
-           paths_are_from_the_files_folder, any_name_is_read_back, saving_again_changes_nothing,
-           a_chain_stands_among_other_stages, check_reports_the_chain,
-           times_from_the_end_are_checked_without_a_sound, bad_chains_are_refused)

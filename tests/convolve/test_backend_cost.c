@@ -99,7 +99,6 @@ START_TEST(the_choice_fits_what_was_measured)
     }
     ck_assert_uint_gt(taken, 3);
 }
-END_TEST
 
 /* A GPU of less bandwidth is taken for fewer jobs, one of hardly any for none. */
 START_TEST(the_bandwidth_decides_too)
@@ -114,7 +113,6 @@ START_TEST(the_bandwidth_decides_too)
     }
     ck_assert_uint_eq(before, 0);
 }
-END_TEST
 
 START_TEST(more_work_costs_more)
 {
@@ -132,7 +130,6 @@ START_TEST(more_work_costs_more)
         ck_assert(backend_cost_cpu(&fewer) <= 1.02 * backend_cost_cpu(&job));
     }
 }
-END_TEST
 
 /* ---- pictures ---- */
 
@@ -159,7 +156,6 @@ START_TEST(pictures_go_where_they_finish_first)
     ck_assert(gpu_wins_picture(600, 2, 31, 2));
     ck_assert(!gpu_wins_picture(0, 2, 127, 1)); /* the length is unknown */
 }
-END_TEST
 
 /* ---- many sounds of 10 s of 16 kHz through rooms of 0.6 s ---- */
 
@@ -187,7 +183,3 @@ START_TEST(many_sounds)
     ck_assert(!gpu_wins_batch(1600, 1600, 16, false));
     ck_assert(!gpu_wins_batch(1600, 1600, 16, true));
 }
-END_TEST
-
-SUITE_MAIN("backend_cost", the_choice_fits_what_was_measured, the_bandwidth_decides_too,
-           more_work_costs_more, pictures_go_where_they_finish_first, many_sounds)

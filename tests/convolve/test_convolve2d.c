@@ -180,7 +180,6 @@ START_TEST(cpu_agrees_with_the_truth)
 {
     check_all(NULL);
 }
-END_TEST
 
 START_TEST(workers_make_no_difference)
 {
@@ -189,7 +188,6 @@ START_TEST(workers_make_no_difference)
     check_all(workers);
     workers_destroy(workers);
 }
-END_TEST
 
 /* The largest mask supported, with long sums. */
 START_TEST(long_sums_keep_their_accuracy)
@@ -203,7 +201,6 @@ START_TEST(long_sums_keep_their_accuracy)
     mask2d_destroy(mask);
     free(taps);
 }
-END_TEST
 
 /* Rows that are filled up to whole vectors carry what is no number no further than the mask
  * reaches. */
@@ -251,7 +248,6 @@ START_TEST(what_is_no_number_stays_within_the_mask)
             mask2d_destroy(mask);
         }
 }
-END_TEST
 
 /* An impulse reproduces the mask as written: the definition of convolution. */
 START_TEST(an_impulse_becomes_the_mask)
@@ -273,7 +269,6 @@ START_TEST(an_impulse_becomes_the_mask)
     convolve2d_destroy(convolution);
     mask2d_destroy(mask);
 }
-END_TEST
 
 START_TEST(an_unknown_backend_is_refused)
 {
@@ -286,8 +281,3 @@ START_TEST(an_unknown_backend_is_refused)
     ck_assert_int_eq(convolve2d_create(&settings, mask, &convolution), STATUS_USAGE);
     mask2d_destroy(mask);
 }
-END_TEST
-
-SUITE_MAIN("convolve2d", cpu_agrees_with_the_truth, workers_make_no_difference,
-           long_sums_keep_their_accuracy, what_is_no_number_stays_within_the_mask,
-           an_impulse_becomes_the_mask, an_unknown_backend_is_refused)

@@ -33,7 +33,6 @@ START_TEST(truth_is_true)
     for (size_t i = 0; i < N + TAPS - 1; i++)
         ck_assert_double_eq_tol(fast[i], plain[i], 1e-11);
 }
-END_TEST
 
 /* The full grid. Without HALO_TEST_FULL: the smaller masks, each block and mask with one of the
  * numbers of channels, which take turns. */
@@ -62,7 +61,6 @@ START_TEST(cpu_equals_truth)
         workers_destroy(workers);
     }
 }
-END_TEST
 
 START_TEST(direct_equals_truth)
 {
@@ -77,7 +75,6 @@ START_TEST(direct_equals_truth)
                     cells_check_lengths("direct", taps[t], blocks[b], channels[c], workers);
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(long_masks_in_small_blocks)
 {
@@ -88,7 +85,6 @@ START_TEST(long_masks_in_small_blocks)
     cells_check("cpu", 480000, 1024, 1, 500000, workers);
     workers_destroy(workers);
 }
-END_TEST
 
 /* As live: one thread spreads the work of long partitions over the blocks, with two threads a
  * worker does it. */
@@ -112,7 +108,6 @@ START_TEST(long_masks_live)
         workers_destroy(workers);
     }
 }
-END_TEST
 
 /* Signals other than noise: the error stays within its bound for the worst case. */
 START_TEST(hard_signals)
@@ -135,16 +130,11 @@ START_TEST(hard_signals)
             struct filter *filter = cells_make("cpu", mask, blocks[b], 0, workers);
             struct block out = stream_through(filter, x.data, N, N + TAPS - 1);
             cells_expect_within(&out, truth, mask, &x, false, "hard signal");
-            block_free(&out);
             filter_destroy(filter);
         }
-        truth_free(truth, 1);
-        block_free(&x);
-        mask_destroy(mask);
     }
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(masks_in_phase_with_the_sound)
 {
@@ -165,7 +155,6 @@ START_TEST(masks_in_phase_with_the_sound)
             }
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(change_of_mask)
 {
@@ -198,7 +187,6 @@ START_TEST(change_of_mask)
         cells_check_change(cases[i].backend, cases[i].a, cases[i].b, cases[i].block,
                            cases[i].channels, cases[i].at, cases[i].fade);
 }
-END_TEST
 
 START_TEST(many_changes_in_a_row)
 {
@@ -215,7 +203,6 @@ START_TEST(many_changes_in_a_row)
             continue;
         }
         cells_crossfade(truth, next, 1, N, m * 6000 + m, 300);
-        truth_free(next, 1);
     }
     struct filter *filter = cells_make("cpu", masks[0], BLOCK, 0, workers);
     struct block out = stream_noise(2, 1, N);
@@ -233,14 +220,8 @@ START_TEST(many_changes_in_a_row)
     ck_assert_uint_eq(change, CHANGES + 1);
     cells_expect_within(&out, truth, masks[0], &x, true, "many changes");
     filter_destroy(filter);
-    block_free(&x);
-    block_free(&out);
-    truth_free(truth, 1);
-    for (size_t m = 0; m <= CHANGES; m++)
-        mask_destroy(masks[m]);
     workers_destroy(workers);
 }
-END_TEST
 
 /* The same with masks of a live stream, prepared in advance and used in turn: each starts at its
  * frame, whatever its slot played before. */
@@ -290,17 +271,9 @@ START_TEST(masks_in_turn_live)
         ck_assert_msg(switches > 20, "only %zu switches", switches);
         cells_expect_within(&out, truth, masks[0], &x, true, "masks in turn");
         filter_destroy(filter);
-        for (size_t m = 0; m < MASKS; m++) {
-            truth_free(whole[m], 2);
-            mask_destroy(masks[m]);
-        }
-        truth_free(truth, 2);
-        block_free(&x);
-        block_free(&out);
         workers_destroy(workers);
     }
 }
-END_TEST
 
 START_TEST(unsuitable_changes_are_refused)
 {
@@ -316,12 +289,8 @@ START_TEST(unsuitable_changes_are_refused)
     const struct convolver_switch again = {.to = convolver_first_mask(filter), .at = 1000};
     ck_assert_int_eq(convolver_switch(filter, &again), STATUS_FAILED);
     filter_destroy(filter);
-    mask_destroy(mask);
-    mask_destroy(longer);
-    mask_destroy(wider);
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(reset_clears_the_history)
 {
@@ -337,14 +306,9 @@ START_TEST(reset_clears_the_history)
         for (size_t c = 0; c < 2; c++)
             ck_assert_mem_eq(first.data[c], second.data[c], 20000 * sizeof(float));
         filter_destroy(filter);
-        block_free(&first);
-        block_free(&second);
-        block_free(&x);
-        mask_destroy(mask);
     }
     workers_destroy(workers);
 }
-END_TEST
 
 /* ---- a backend that fails, as a GPU can ---- */
 
@@ -394,12 +358,6 @@ static void check_failing(size_t taps, size_t block, int after, size_t change_at
     ck_assert_msg(filter->notice && strstr(filter->notice, "fault requested"), "no notice");
     ck_assert(convolver_switched(filter, NULL));
     filter_destroy(filter);
-    truth_free(truth, 2);
-    truth_free(after_change, 2);
-    mask_destroy(mask);
-    mask_destroy(other);
-    block_free(&x);
-    block_free(&out);
     workers_destroy(workers);
 }
 
@@ -417,7 +375,6 @@ START_TEST(failing_backend_is_replaced_by_the_cpu)
             check_failing(taps[t], 30000, 1, 2 * 30000 + 17); /* in blocks of files */
     }
 }
-END_TEST
 
 /* In files the CPU is set up when it is needed, from the mask that the caller keeps. */
 static void check_failing_file(size_t taps, size_t block, int after, size_t crew)
@@ -446,11 +403,6 @@ static void check_failing_file(size_t taps, size_t block, int after, size_t crew
     struct block again = stream_through(filter, x.data, n, n);
     cells_expect_within(&again, truth, mask, &x, true, "the CPU after a reset");
     filter_destroy(filter);
-    truth_free(truth, 2);
-    mask_destroy(mask);
-    block_free(&x);
-    block_free(&out);
-    block_free(&again);
     workers_destroy(workers);
 }
 
@@ -464,7 +416,6 @@ START_TEST(files_make_their_standby_late)
             check_failing_file(taps[t], 30000, 4, 2);
     }
 }
-END_TEST
 
 /* ---- workers: steps follow each other faster than any of them can work ---- */
 
@@ -489,9 +440,6 @@ static struct worked run_at_once(size_t taps, uint32_t rate, size_t threads)
     }
     bool has_worker = strstr(convolver_algorithm(filter), "with a worker");
     filter_destroy(filter);
-    mask_destroy(mask);
-    block_free(&x);
-    block_free(&out);
     workers_destroy(workers);
     ck_assert_uint_eq(held_up & ~(unsigned)FILTER_WORKER_LATE, 0);
     return (struct worked){has_worker, held_up != 0};
@@ -504,7 +452,6 @@ START_TEST(late_workers_are_reported)
     ck_assert(helped.has_worker && helped.is_late);
     ck_assert(!alone.has_worker && !alone.is_late);
 }
-END_TEST
 
 /* What costs the step less than it costs to wake a worker; less of a shorter block. */
 START_TEST(light_masks_have_no_worker)
@@ -515,7 +462,6 @@ START_TEST(light_masks_have_no_worker)
     ck_assert(run_at_once(4800, 4800000, 2).has_worker);
     ck_assert(run_at_once(4800, 0, 2).has_worker); /* it is not known how light it is */
 }
-END_TEST
 
 /* ---- a backend that is late, as a GPU can be ---- */
 
@@ -568,12 +514,6 @@ static void check_late(size_t taps, int fail_after)
     ck_assert_uint_gt(late_ones, 100);
     ck_assert_int_eq((filter->held_up & FILTER_GPU_LATE) == 0, failed);
     filter_destroy(filter);
-    truth_free(truth, 2);
-    truth_free(after, 2);
-    mask_destroy(mask);
-    mask_destroy(other);
-    block_free(&x);
-    block_free(&out);
     workers_destroy(workers);
 }
 
@@ -583,11 +523,3 @@ START_TEST(cpu_steps_in_for_late_blocks)
     check_late(5000, 1 << 20);
     check_late(5000, 350); /* and then it fails */
 }
-END_TEST
-
-SUITE_MAIN("convolver", late_workers_are_reported, light_masks_have_no_worker,
-           cpu_steps_in_for_late_blocks, failing_backend_is_replaced_by_the_cpu,
-           files_make_their_standby_late, truth_is_true, cpu_equals_truth, direct_equals_truth,
-           long_masks_in_small_blocks, long_masks_live, hard_signals, masks_in_phase_with_the_sound,
-           change_of_mask, many_changes_in_a_row, masks_in_turn_live,
-           unsuitable_changes_are_refused, reset_clears_the_history)

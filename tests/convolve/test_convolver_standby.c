@@ -124,12 +124,6 @@ static struct outcome check_stream(uint32_t rate, const char *what)
     snprintf(outcome.notice, sizeof outcome.notice, "%s", filter->notice ? filter->notice : "");
     snprintf(outcome.backend, sizeof outcome.backend, "%s", convolver_backend(filter));
     filter_destroy(filter);
-    truth_free(truth, CHANNELS);
-    truth_free(after, CHANNELS);
-    mask_destroy(mask);
-    mask_destroy(other);
-    block_free(&x);
-    block_free(&out);
     workers_destroy(workers);
     return outcome;
 }
@@ -149,7 +143,6 @@ START_TEST(late_blocks_come_from_the_cpu)
         ck_assert_uint_eq(rig.posted, BLOCKS);
     }
 }
-END_TEST
 
 /* With the CPU beside it, and without, where the CPU is fed the history in the block of the loss.
  */
@@ -172,7 +165,6 @@ START_TEST(a_lost_processor_is_replaced_in_its_block)
         ck_assert_uint_eq(rig.posted, at + 1);
     }
 }
-END_TEST
 
 START_TEST(a_late_processor_may_be_lost)
 {
@@ -181,7 +173,6 @@ START_TEST(a_late_processor_may_be_lost)
     ck_assert_uint_eq(outcome.late, 20);
     ck_assert_uint_eq(outcome.failures, 1);
 }
-END_TEST
 
 /* The new mask is ready on the CPU long before: it enters both sides at once. */
 START_TEST(masks_enter_both_sides_in_one_block)
@@ -194,7 +185,6 @@ START_TEST(masks_enter_both_sides_in_one_block)
         ck_assert_uint_eq(outcome.late, 2);
     }
 }
-END_TEST
 
 /* ---- time ---- */
 
@@ -216,13 +206,9 @@ START_TEST(the_deadline)
         ck_assert_msg((rig.until == INT64_MAX) == (n > 0), "case %zu: until %lld", n,
                       (long long)rig.until);
         filter_destroy(filter);
-        block_free(&x);
-        block_free(&out);
-        mask_destroy(mask);
         workers_destroy(workers);
     }
 }
-END_TEST
 
 START_TEST(reset_clears_both_sides)
 {
@@ -238,17 +224,12 @@ START_TEST(reset_clears_both_sides)
     for (size_t run = 0; run < 2; run++) {
         struct block out = stream_through(filter, x.data, x.frames, x.frames);
         cells_expect_within(&out, truth, mask, &x, true, run ? "after a reset" : "before");
-        block_free(&out);
         ck_assert_uint_eq(convolver_failures(filter), run);
         filter_reset(filter);
     }
     filter_destroy(filter);
-    truth_free(truth, CHANNELS);
-    block_free(&x);
-    mask_destroy(mask);
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(the_step_allocates_nothing)
 {
@@ -272,14 +253,9 @@ START_TEST(the_step_allocates_nothing)
             ck_assert_uint_eq(after, before);
         ck_assert_uint_eq(convolver_failures(filter), 1);
         filter_destroy(filter);
-        block_free(&x);
-        block_free(&out);
-        mask_destroy(mask);
-        mask_destroy(other);
         workers_destroy(workers);
     }
 }
-END_TEST
 
 /* ---- places ---- */
 
@@ -328,10 +304,8 @@ START_TEST(what_a_processor_needs_is_made_beside_it)
     ck_assert_uint_eq(entered, 1);
     ck_assert_int_eq(processors_here(), before);
     filter_destroy(filter);
-    mask_destroy(mask);
     workers_destroy(workers);
 }
-END_TEST
 
 /* ---- names ---- */
 
@@ -372,9 +346,3 @@ START_TEST(devices_are_parsed)
     ck_assert_int_eq(gpu_devices_check_one(&devices), STATUS_OK);
     ck_assert_int_eq(gpu_devices_check_one(&(struct gpu_devices){0}), STATUS_OK);
 }
-END_TEST
-
-SUITE_MAIN("convolver_standby", late_blocks_come_from_the_cpu,
-           a_lost_processor_is_replaced_in_its_block, a_late_processor_may_be_lost,
-           masks_enter_both_sides_in_one_block, the_deadline, reset_clears_both_sides,
-           the_step_allocates_nothing, what_a_processor_needs_is_made_beside_it, devices_are_parsed)

@@ -30,12 +30,6 @@ static void make_masks(void)
         masks[m] = truth_noise_mask(m + 1, 1, taps[m]);
 }
 
-static void free_masks(void)
-{
-    for (size_t m = 0; m < MASKS; m++)
-        mask_destroy(masks[m]);
-}
-
 static void job_init(struct job *job, struct gather *gather, uint64_t seed)
 {
     *job = (struct job){
@@ -88,7 +82,6 @@ static void expect_right(const struct job *job)
         worst = fmax(worst, fabs((double)job->out[i] - right));
         loudest = fmax(loudest, fabs(right));
     }
-    truth_free(rows, 1);
     ck_assert_msg(worst <= 1e-6 * loudest, "%g of %g", worst, loudest);
 }
 
@@ -156,7 +149,6 @@ static void run_jobs(size_t devices, size_t count, size_t mask_bytes, bool all_d
             expect_right(&jobs[j]);
         job_free(&jobs[j]);
     }
-    free_masks();
     gather_destroy(gather);
 }
 
@@ -168,7 +160,6 @@ START_TEST(jobs_of_any_lengths_and_masks_are_right)
         expect_clean();
     }
 }
-END_TEST
 
 START_TEST(what_comes_while_a_batch_runs_is_the_next_one)
 {
@@ -195,11 +186,9 @@ START_TEST(what_comes_while_a_batch_runs_is_the_next_one)
     ck_assert_uint_eq(gather_cpu.batches[0], 2);
     ck_assert_uint_eq(gather_cpu.items[0][0], 1);
     ck_assert_uint_eq(gather_cpu.items[0][1], COUNT);
-    free_masks();
     gather_destroy(gather);
     expect_clean();
 }
-END_TEST
 
 /* Of the first mask, one tap: the test is about room. */
 START_TEST(a_full_batch_takes_no_more)
@@ -235,11 +224,9 @@ START_TEST(a_full_batch_takes_no_more)
     ck_assert_uint_eq(gather_cpu.batches[0], 5);
     for (size_t b = 0; b < 5; b++)
         ck_assert_uint_eq(gather_cpu.items[0][b], b % 4 ? 2 : 1);
-    free_masks();
     gather_destroy(gather);
     expect_clean();
 }
-END_TEST
 
 /* Shared masks stay from job to job, as far as there is memory. */
 START_TEST(masks_on_a_device_are_bounded)
@@ -268,11 +255,9 @@ START_TEST(masks_on_a_device_are_bounded)
     ck_assert_uint_le(gather_cpu.form_bytes_most, two);
     for (size_t m = 0; m < MASKS; m++)
         mask_share_end(masks[m]);
-    free_masks();
     gather_destroy(gather);
     expect_clean();
 }
-END_TEST
 
 START_TEST(a_lost_device_costs_nothing)
 {
@@ -286,7 +271,6 @@ START_TEST(a_lost_device_costs_nothing)
         ck_assert(!gather_cpu.wrong);
     }
 }
-END_TEST
 
 /* A place that no other thread of this process is bound to: one processor. */
 static void enter_one(int number, struct numa_before *before)
@@ -358,12 +342,10 @@ START_TEST(what_serves_a_device_is_beside_it)
         expect_right(&job);
         job_free(&job);
     }
-    free_masks();
     gather_destroy(gather);
     ck_assert_uint_eq(elsewhere, 0);
     ck_assert_uint_eq(begun, 4);
 }
-END_TEST
 
 /* All of them: each job says so, and what was done before is right. */
 START_TEST(without_devices_jobs_say_so)
@@ -389,12 +371,5 @@ START_TEST(without_devices_jobs_say_so)
     ck_assert_str_eq(count.loss, "made to fail at the beginning");
     ck_assert_uint_eq(count.lost_items, 1);
     job_free(&job);
-    free_masks();
     gather_destroy(gather);
 }
-END_TEST
-
-SUITE_MAIN("gather", jobs_of_any_lengths_and_masks_are_right,
-           what_comes_while_a_batch_runs_is_the_next_one, a_full_batch_takes_no_more,
-           masks_on_a_device_are_bounded, a_lost_device_costs_nothing,
-           what_serves_a_device_is_beside_it, without_devices_jobs_say_so)

@@ -43,7 +43,6 @@ START_TEST(lanes_give_the_median_of_each_window)
         }
     }
 }
-END_TEST
 
 struct median2d_case {
     size_t columns, over_rows, over_columns;
@@ -168,6 +167,3 @@ START_TEST(medians_of_pictures_are_exact)
     }
     workers_destroy(workers);
 }
-END_TEST
-
-SUITE_MAIN("median2d", lanes_give_the_median_of_each_window, medians_of_pictures_are_exact)

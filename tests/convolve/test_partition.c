@@ -62,7 +62,6 @@ START_TEST(plans_cover_the_mask)
     check_plan(100000000, 65536, PARTITION_AVERAGE); /* beyond the longest transform */
     check_plan(100000000, 64, PARTITION_SPREAD);
 }
-END_TEST
 
 START_TEST(requests_are_within_bounds)
 {
@@ -75,7 +74,6 @@ START_TEST(requests_are_within_bounds)
                 ck_assert_uint_le(request, most);
             }
 }
-END_TEST
 
 /* By the model. Chunks are shared by threads and segments are not: where masks become too long for
  * the one form, the other must not take several times as long; with many threads a block may have
@@ -110,7 +108,6 @@ START_TEST(matrices_have_fewer_products)
                       products[0]);
     }
 }
-END_TEST
 
 START_TEST(longer_masks_bring_no_surprise)
 {
@@ -129,7 +126,3 @@ START_TEST(longer_masks_bring_no_surprise)
                         channels, seconds, threads, taps, 1e-6 * wall, 1e-6 * longer);
                 }
 }
-END_TEST
-
-SUITE_MAIN("partition", plans_cover_the_mask, requests_are_within_bounds,
-           longer_masks_bring_no_surprise, matrices_have_fewer_products)

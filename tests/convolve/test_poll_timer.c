@@ -69,7 +69,6 @@ START_TEST(polls_lock_to_the_work)
         ck_assert_msg(tally.looks < PERIODS + PERIODS / 2, "period %zu: %zu polls", b, tally.looks);
     }
 }
-END_TEST
 
 /* Three periods of work are missed, and no more. */
 START_TEST(a_stall_is_recovered)
@@ -80,7 +79,6 @@ START_TEST(a_stall_is_recovered)
     ck_assert_uint_gt(tally.lost, 0);
     ck_assert_uint_le(tally.lost, 4 * (tally.looks / STALLS + 1));
 }
-END_TEST
 
 /* Whatever the initial phase of the polls. */
 START_TEST(work_that_restarts_is_found)
@@ -91,7 +89,6 @@ START_TEST(work_that_restarts_is_found)
         ck_assert_msg(tally.lost < 20, "phase %zu: %zu lost", p, tally.lost);
     }
 }
-END_TEST
 
 /* Without work, one poll per period is enough. */
 START_TEST(idle_polls_are_few)
@@ -103,7 +100,3 @@ START_TEST(idle_polls_are_few)
         now = poll_timer_next(&clock, false, now);
     ck_assert_uint_lt(looks, PERIODS + PERIODS / 10);
 }
-END_TEST
-
-SUITE_MAIN("poll_timer", polls_lock_to_the_work, a_stall_is_recovered, work_that_restarts_is_found,
-           idle_polls_are_few)

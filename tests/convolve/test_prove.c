@@ -35,7 +35,6 @@ static void make_sound(size_t signal, size_t channels, size_t frames)
         for (size_t i = 0; i < frames; i++)
             sound.block.data[c][i] = sample_of(signal, i + 3 * c);
     sound_save(&sound, "in.wav");
-    sound_free(&sound);
 }
 
 /* A mask of one sign adds a constant sound up to the bound. */
@@ -50,7 +49,6 @@ static void make_masks(void)
             for (size_t k = 0; k < taps[t]; k++)
                 mask.block.data[c][k] = fabsf(mask.block.data[c][k]) / (float)taps[t];
         sound_save(&mask, name);
-        sound_free(&mask);
     }
     sound_noise_file("matrix.wav", 3, WAVF, 8000, 4, 500);
 }
@@ -70,7 +68,6 @@ START_TEST(hard_sounds_pass)
         "--mask m300.wav --backend direct --format pcm24",
         "--mask m20000.wav --tail until:-40dB --threads 1",
     };
-    command_clean();
     make_masks();
     for (size_t s = 0; s < SIGNALS; s++) {
         make_sound(s, 2, 20000 + 60000 * (s % 2)); /* whole, or sampled */
@@ -82,7 +79,6 @@ START_TEST(hard_sounds_pass)
         }
     }
 }
-END_TEST
 
 /* ---- the report ---- */
 
@@ -109,17 +105,10 @@ static void check_report(size_t taps, size_t frames, const char *options)
     json_t *stage = json_array_get(json_object_get(report, "stages"), 0);
     ck_assert_double_eq(command_json_number(json_object_get(stage, "proof"), "error_db"),
                         command_json_number(proof, "error_db"));
-    json_decref(report);
-    truth_free(truth, 2);
-    mask_destroy(mask);
-    sound_free(&in);
-    sound_free(&columns);
-    sound_free(&out);
 }
 
 START_TEST(the_report_is_true)
 {
-    command_clean();
     check_report(10, 50000, "");
     check_report(1000, 70000, "");
     check_report(1000, 70000, "--tail none");
@@ -127,15 +116,12 @@ START_TEST(the_report_is_true)
     struct command_result result = command_done(RENDER "--mask mask.wav --json");
     json_t *report = command_json(result.out);
     ck_assert_ptr_null(json_object_get(report, "proof"));
-    json_decref(report);
 }
-END_TEST
 
 /* 200 s at 8 kHz: ten seconds are more than one percent; 2,000 s: one percent is more. */
 START_TEST(long_sounds_are_sampled)
 {
     const size_t seconds[] = {200, 2000}, least[] = {80000, 160000};
-    command_clean();
     sound_noise_file("mask.wav", 2, WAVF, 8000, 1, 300);
     for (size_t i = 0; i < 2; i++) {
         sound_noise_file("in.wav", 1, WAV16, 8000, 1, 8000 * seconds[i]);
@@ -145,14 +131,11 @@ START_TEST(long_sounds_are_sampled)
         double frames = command_json_number(proof, "frames");
         ck_assert_msg(frames >= (double)least[i] && frames < 2 * (double)least[i], "%g frames",
                       frames);
-        json_decref(report);
     }
 }
-END_TEST
 
 START_TEST(pipes_of_unknown_length_are_proven)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 8000, 1, 400000);
     sound_noise_file("mask.wav", 2, WAVF, 8000, 1, 300);
     struct command_result result =
@@ -161,15 +144,12 @@ START_TEST(pipes_of_unknown_length_are_proven)
     json_t *report = command_json(result.out), *proof = json_object_get(report, "proof");
     double frames = command_json_number(proof, "frames");
     ck_assert_msg(frames >= 80000 && frames < 120000, "%g frames", frames);
-    json_decref(report);
 }
-END_TEST
 
 /* ---- what fails ---- */
 
 START_TEST(what_fails_is_not_written)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 8000, 1, 20000);
     sound_noise_file("mask.wav", 2, WAVF, 8000, 1, 300);
     sound_text("old.wav", "precious\n");
@@ -187,11 +167,9 @@ START_TEST(what_fails_is_not_written)
                     "\"$HALO\" render in.wav - --container wav --mask mask.wav --prove=-200 "
                     "--gain -40 >/dev/null");
 }
-END_TEST
 
 START_TEST(values_are_checked)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 8000, 1, 2000);
     sound_text("mask.txt", "1\n-0.5\n");
     command_refused(2, "--prove must be a number of dB from -300 to 0",
@@ -205,11 +183,9 @@ START_TEST(values_are_checked)
                     "\"$HALO\" live --device null --seconds 1 --plain --gain 3 --prove");
     command_refused(2, "is not an option", RENDER "--mask mask.txt --prove -100");
 }
-END_TEST
 
 START_TEST(a_damaged_kernel_is_found)
 {
-    command_clean();
     sound_noise_file("mask.wav", 2, WAVF, 8000, 2, 3000);
     sound_noise_file("in.wav", 1, WAV16, 8000, 2, 40000);
     command_refused(1, "the proof failed", FAULTY "1 " RENDER "--mask mask.wav,gain=-40 --prove");
@@ -219,7 +195,6 @@ START_TEST(a_damaged_kernel_is_found)
     command_refused(1, "the proof failed", FAULTY "50 " RENDER "--mask mask.wav,gain=-40 --prove");
     command_done(RENDER "--mask mask.wav,gain=-40 --prove");
 }
-END_TEST
 
 /* ---- live ---- */
 
@@ -228,7 +203,6 @@ END_TEST
 
 START_TEST(live_sound_is_proven)
 {
-    command_clean();
     sound_noise_file("mask.wav", 2, WAVF, 8000, 2, 3000);
     sound_noise_file("in.wav", 1, WAV16, 8000, 2, 16000);
     struct command_result result = command_done(LIVE "--seconds 1.5 --prove --json");
@@ -240,7 +214,6 @@ START_TEST(live_sound_is_proven)
     ck_assert_double_eq(command_json_number(proof, "share"), 1);
     double error = command_json_number(proof, "error_db");
     ck_assert_msg(error < -130 && error > -200, "%g dB", error);
-    json_decref(report);
     result = command_done(LIVE "--or --mask mask.wav,gain=-20 --seconds 1 --prove "
                                "--record-dry dry.wav");
     command_expect(result.err, "proven: ");
@@ -253,18 +226,15 @@ START_TEST(live_sound_is_proven)
     ck_assert_int_eq(result.code, 1);
     command_expect(result.err, "the proof failed");
 }
-END_TEST
 
 /* A burst is heard only at the second of three rates: its proof fails as the device returns. */
 START_TEST(a_failure_is_told_as_the_device_returns)
 {
     enum { RATE = 48000, BEGIN = RATE, END = 3 * RATE / 2 };
-    command_clean();
     struct sound sound = sound_create(WAV16, RATE, 1, 2 * RATE);
     for (size_t i = BEGIN; i < END; i++)
         sound.block.data[0][i] = sample_of(1, i);
     sound_save(&sound, "in.wav");
-    sound_free(&sound);
     struct command_result result = command_run(
         "\"$HALO\" live --plain --no-feedback-guard --reconnect --seconds 2.5 --device "
         "null:in=in.wav,turn=%d,to=44100,lose=%d,back=1 --mask \"$FILTERS/hall.wav\",gain=-40 "
@@ -274,8 +244,3 @@ START_TEST(a_failure_is_told_as_the_device_returns)
     command_expect(result.err, "halo: the proof failed: ");
     command_expect(result.err, "halo: the device is back");
 }
-END_TEST
-
-SUITE_MAIN("prove", hard_sounds_pass, the_report_is_true, long_sounds_are_sampled,
-           pipes_of_unknown_length_are_proven, what_fails_is_not_written, values_are_checked,
-           a_damaged_kernel_is_found, live_sound_is_proven, a_failure_is_told_as_the_device_returns)

@@ -51,7 +51,6 @@ static void fill_recording(float *samples, size_t count)
     size_t from = below(sound.block.frames);
     for (size_t i = 0; i < count; i++)
         samples[i] = sound.block.data[0][(from + i) % sound.block.frames];
-    sound_free(&sound);
 }
 
 static void fill(enum kind kind, float *samples, size_t count)
@@ -145,9 +144,6 @@ static void check_case(void)
     cells_expect_within(&out, truth, mask, &x, false, what);
     filter_destroy(filter);
     workers_destroy(workers);
-    block_free(&out);
-    block_free(&x);
-    truth_free(truth, mask->outputs);
     mask_destroy(mask);
 }
 
@@ -181,7 +177,6 @@ static struct sound random_file(const char *stem, uint32_t rate, size_t channels
         fill((enum kind)below(KINDS), sound.block.data[c], frames);
     snprintf(name, size, "%s.%s", stem, file->suffix);
     sound_save(&sound, name);
-    sound_free(&sound);
     return sound_load(name);
 }
 
@@ -226,7 +221,6 @@ static void expect_same_as_direct(const struct sound *out, double bound, const c
                 fmax(worst, fabs((double)out->block.data[c][i] - (double)direct.block.data[c][i]));
     ck_assert_msg(worst <= bound * pow(10, -130 / 20.0), "%s: %.1f dB from the direct form", what,
                   20 * log10(worst / bound));
-    sound_free(&direct);
 }
 
 static void check_render(void)
@@ -274,12 +268,7 @@ static void check_render(void)
         ck_assert_msg(out.block.frames == in.block.frames + (tail ? 0 : taps - 1), "%s", what);
         double **truth = truth_render(mask, in.block.data, in.block.frames);
         cells_expect_within(&out.block, truth, mask, &in.block, false, what);
-        truth_free(truth, mask->outputs);
     }
-    mask_destroy(mask);
-    sound_free(&in);
-    sound_free(&h);
-    sound_free(&out);
 }
 
 static uint64_t seed_wanted(void)
@@ -301,7 +290,6 @@ START_TEST(random_cells_equal_truth)
         check_case();
     }
 }
-END_TEST
 
 START_TEST(random_renders_equal_truth)
 {
@@ -312,7 +300,6 @@ START_TEST(random_renders_equal_truth)
         check_render();
     }
 }
-END_TEST
 
 int main(void)
 {
@@ -321,6 +308,7 @@ int main(void)
         puts("no GPU here: random cells on it are not tested");
         return 77;
     }
-    const TTest *const tests[] = {random_cells_equal_truth, random_renders_equal_truth};
-    return suite_run("random_cells", tests, is_gpu ? 1 : 2);
+    if (is_gpu)
+        suite_leave_out("random_renders_equal_truth");
+    return suite_run();
 }

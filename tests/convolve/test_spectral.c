@@ -4,6 +4,7 @@
 #include "convolve/spectral.h"
 #include "signal/audio.h"
 #include "spectral_truth.h"
+#include "stream.h"
 #include "suite.h"
 #include "truth.h"
 
@@ -28,9 +29,9 @@ static struct block render(struct filter *filter, const struct block *x)
 {
     struct block in, out, result;
     size_t n = x->frames, total = n + (size_t)filter->tail, latency = (size_t)filter->latency;
-    ck_assert_int_eq(block_init(&in, x->channels, filter->block, "a test"), STATUS_OK);
-    ck_assert_int_eq(block_init(&out, x->channels, filter->block, "a test"), STATUS_OK);
-    ck_assert_int_eq(block_init(&result, x->channels, total, "a test"), STATUS_OK);
+    in = stream_block(x->channels, filter->block);
+    out = stream_block(x->channels, filter->block);
+    result = stream_block(x->channels, total);
     for (size_t at = 0; at < total + latency; at += filter->block) {
         for (size_t c = 0; c < x->channels; c++)
             for (size_t i = 0; i < filter->block; i++)
@@ -41,15 +42,12 @@ static struct block render(struct filter *filter, const struct block *x)
                 if (at + i >= latency && at + i - latency < total)
                     result.data[c][at + i - latency] = out.data[c][i];
     }
-    block_free(&in);
-    block_free(&out);
     return result;
 }
 
 static struct block noise(size_t frames, size_t quiet)
 {
-    struct block block;
-    ck_assert_int_eq(block_init(&block, CHANNELS, frames, "a test"), STATUS_OK);
+    struct block block = stream_block(CHANNELS, frames);
     for (size_t c = 0; c < CHANNELS; c++) {
         truth_noise(20 + c, block.data[c], frames);
         for (size_t i = 0; i < frames; i++)
@@ -146,12 +144,9 @@ static void check_settings(const struct spectral_settings *base, const char *wha
         struct block again = render(filter, &x);
         for (size_t c = 0; c < CHANNELS; c++)
             ck_assert_mem_eq(got.data[c], again.data[c], got.frames * sizeof(float));
-        block_free(&again);
-        block_free(&got);
         filter_destroy(filter);
     }
     free(window);
-    block_free(&x);
 }
 
 static void check_way(const struct way *way)
@@ -172,7 +167,6 @@ START_TEST(every_way_and_block_agrees_with_the_truth)
     for (size_t w = 0; w < WAYS; w++)
         check_way(&ways[w]);
 }
-END_TEST
 
 START_TEST(medians_agree_with_the_truth)
 {
@@ -206,7 +200,6 @@ START_TEST(medians_agree_with_the_truth)
         check_settings(&settings, "medians", i);
     }
 }
-END_TEST
 
 /* A step's batch of rows is bounded: a block with more rows, distributed to threads. */
 START_TEST(long_blocks_and_threads_make_no_difference)
@@ -233,12 +226,8 @@ START_TEST(long_blocks_and_threads_make_no_difference)
             ck_assert_float_eq_tol(got.data[c][i], long_one.data[c][i], 3e-7f);
     filter_destroy(filter);
     workers_destroy(workers);
-    block_free(&long_one);
-    block_free(&got);
-    block_free(&x);
     mask2d_destroy(mask);
 }
-END_TEST
 
 /* ---- reconstruction ---- */
 
@@ -254,7 +243,6 @@ static double loss_db(const struct spectral_settings *settings, const struct blo
             peak = fmax(peak, fabs(was));
         }
     filter_destroy(filter);
-    block_free(&got);
     return 20 * log10(worst / peak);
 }
 
@@ -286,11 +274,8 @@ START_TEST(identity_gives_the_sound_back)
                 double db = loss_db(&settings, &sounds[s]);
                 ck_assert_msg(db < -120, "window %zu, scale %d, sound %zu: %g dB", w, scale, s, db);
             }
-    block_free(&sounds[0]);
-    block_free(&sounds[1]);
     mask2d_destroy(mask);
 }
-END_TEST
 
 START_TEST(silence_stays_silence)
 {
@@ -308,13 +293,10 @@ START_TEST(silence_stays_silence)
         struct block got = render(filter, &x);
         for (size_t i = 0; i < got.frames; i++)
             ck_assert_float_eq(got.data[0][i], 0);
-        block_free(&got);
         filter_destroy(filter);
     }
-    block_free(&x);
     mask2d_destroy(mask);
 }
-END_TEST
 
 /* No later than necessary: a hop less than the window where blocks are multiples of a hop. */
 START_TEST(latency_is_as_reported)
@@ -337,7 +319,6 @@ START_TEST(latency_is_as_reported)
         mask2d_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(windows_that_do_not_give_the_sound_back_are_refused)
 {
@@ -364,7 +345,6 @@ START_TEST(windows_that_do_not_give_the_sound_back_are_refused)
         ck_assert_msg(strstr(message, cases[i].expected) != NULL, "%zu: %s", i, message);
     }
 }
-END_TEST
 
 /* 1018 is twice a prime. */
 START_TEST(any_even_size_is_taken_live)
@@ -381,7 +361,6 @@ START_TEST(any_even_size_is_taken_live)
     filter_destroy(filter);
     mask2d_destroy(mask);
 }
-END_TEST
 
 /* ---- the step ---- */
 
@@ -411,11 +390,8 @@ START_TEST(steps_allocate_nothing)
             ck_assert_uint_eq(allocations_of_all(), before);
             filter_destroy(filter);
         }
-    block_free(&x);
-    block_free(&y);
     mask2d_destroy(mask);
 }
-END_TEST
 
 /* ---- separating strings from drums ---- */
 
@@ -459,8 +435,7 @@ static double kept_db(const struct spectral_truth *truth, const float *mix, cons
 START_TEST(drums_and_strings_are_separated)
 {
     static float chord[MIX], drums[MIX];
-    struct block mix;
-    ck_assert_int_eq(block_init(&mix, 1, MIX, "a test"), STATUS_OK);
+    struct block mix = stream_block(1, MIX);
     add_chord(chord);
     add_drums(drums);
     for (size_t i = 0; i < MIX; i++)
@@ -488,16 +463,7 @@ START_TEST(drums_and_strings_are_separated)
                harmonic ? "harmonic" : "percussive", kept, other);
         ck_assert_double_gt(kept, -2);
         ck_assert_double_lt(other, -12);
-        block_free(&got);
         filter_destroy(filter);
         free(window);
     }
-    block_free(&mix);
 }
-END_TEST
-
-SUITE_MAIN("spectral", every_way_and_block_agrees_with_the_truth, medians_agree_with_the_truth,
-           long_blocks_and_threads_make_no_difference, identity_gives_the_sound_back,
-           silence_stays_silence, latency_is_as_reported,
-           windows_that_do_not_give_the_sound_back_are_refused, any_even_size_is_taken_live,
-           steps_allocate_nothing, drums_and_strings_are_separated)

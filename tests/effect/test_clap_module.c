@@ -32,7 +32,6 @@ static void save_tap(const char *name, size_t taps, size_t place, float tap)
     struct sound sound = sound_create(FLOAT_WAV, RATE, 1, taps);
     sound.block.data[0][place] = tap;
     sound_save(&sound, name);
-    sound_free(&sound);
 }
 
 static void run_part(struct effect_host *host, const struct block *in, struct block *out, size_t at,
@@ -71,7 +70,6 @@ static void run_silence(struct effect_host *host, size_t frames)
     struct block silence = stream_noise(1, effect_host_channels(host), frames);
     block_silence(&silence, 0, frames);
     run_part(host, &silence, &silence, 0, frames);
-    block_free(&silence);
 }
 
 /* ---- the module ---- */
@@ -98,7 +96,6 @@ START_TEST(the_factory_has_three_plugins)
     ck_assert_ptr_null(factory->create_plugin(factory, &host, "halo.convolver"));
     ck_assert_ptr_null(factory->create_plugin(factory, &host, ""));
 }
-END_TEST
 
 START_TEST(ports_are_one_each_way)
 {
@@ -121,7 +118,6 @@ START_TEST(ports_are_one_each_way)
         effect_host_close(host);
     }
 }
-END_TEST
 
 /* A plugin that was never activated, one without init's success, and rates that cannot be. */
 START_TEST(plugins_end_in_any_state)
@@ -139,7 +135,6 @@ START_TEST(plugins_end_in_any_state)
         ck_assert(!plugin->activate(plugin, rates[r], 1, 64));
     effect_host_close(host);
 }
-END_TEST
 
 START_TEST(buffers_that_do_not_fit_are_an_error)
 {
@@ -166,7 +161,6 @@ START_TEST(buffers_that_do_not_fit_are_an_error)
     ck_assert_int_eq(clap_host_process(host, &process), CLAP_PROCESS_ERROR);
     effect_host_close(host);
 }
-END_TEST
 
 /* ---- parameters ---- */
 
@@ -192,7 +186,6 @@ START_TEST(parameters_are_those_of_lv2)
     ck_assert(!params->get_value(plugin, PARAMS, &value));
     effect_host_close(host);
 }
-END_TEST
 
 /* A value as text, and that text as a value, are the same text again. */
 static void check_text(const struct effect_host *host, uint32_t param, double value)
@@ -232,7 +225,6 @@ START_TEST(values_are_text_and_back)
     ck_assert(!params->text_to_value(plugin, PARAMS, "0", &value));
     effect_host_close(host);
 }
-END_TEST
 
 static void push_value(struct effect_host *host, struct clap_event_header header, uint32_t param,
                        double value)
@@ -267,7 +259,6 @@ START_TEST(foreign_events_are_ignored)
     ck_assert(value_of(host, 1) == -3);
     effect_host_close(host);
 }
-END_TEST
 
 /* One run with events in it is the same as several that end where they are. */
 START_TEST(events_take_effect_at_their_frames)
@@ -278,7 +269,6 @@ START_TEST(events_take_effect_at_their_frames)
     } events[] = {{0, 1, -3},   {1, 2, 0.5},  {777, 1, -12}, {777, 3, 3}, {2000, 0, 1},
                   {4001, 0, 0}, {4002, 2, 1}, {6000, 1, 0},  {6001, 3, 0}};
     enum { EVENTS = sizeof events / sizeof *events, FRAMES = 8192 };
-    command_clean();
     sound_noise_file("mask.wav", 7, FLOAT_WAV, RATE, 2, 3000);
     struct block in = stream_noise(6, 2, FRAMES), whole = stream_noise(9, 2, FRAMES),
                  parts = stream_noise(9, 2, FRAMES);
@@ -298,16 +288,11 @@ START_TEST(events_take_effect_at_their_frames)
     effect_host_close(host);
     for (size_t c = 0; c < 2; c++)
         ck_assert_mem_eq(whole.data[c], parts.data[c], FRAMES * sizeof(float));
-    block_free(&in);
-    block_free(&whole);
-    block_free(&parts);
 }
-END_TEST
 
 /* Until frame 1000 nothing changes, and from there the gain falls. */
 START_TEST(a_gain_begins_at_its_frame)
 {
-    command_clean();
     save_tap("mask.wav", 1, 0, 1);
     struct effect_host *host = open_with("mono", command_path("mask.wav"));
     struct block in = stream_noise(6, 1, 4096), out = stream_noise(9, 1, 4096);
@@ -320,10 +305,7 @@ START_TEST(a_gain_begins_at_its_frame)
     ck_assert(out.data[0][1001] < 1);
     ck_assert_float_le(fabsf(out.data[0][1000 + RATE / 50 + 1]), 1e-4f);
     effect_host_close(host);
-    block_free(&in);
-    block_free(&out);
 }
-END_TEST
 
 /* ---- states ---- */
 
@@ -337,7 +319,6 @@ static void set_all(struct effect_host *host)
 
 START_TEST(states_hold_every_parameter)
 {
-    command_clean();
     save_tap("mask.wav", 1000, 200, 0.5f);
     struct effect_host *host = open_with("mono", command_path("mask.wav"));
     set_all(host);
@@ -353,7 +334,6 @@ START_TEST(states_hold_every_parameter)
     ck_assert_mem_eq(state.data, again.data, state.size);
     effect_host_close(host);
 }
-END_TEST
 
 /* Loading fails, and everything stays as it was. */
 static void check_damaged(struct effect_host *host, const struct clap_host_bytes *bytes)
@@ -377,7 +357,6 @@ static struct clap_host_bytes bytes_of(const char *text)
 
 START_TEST(damaged_states_change_nothing)
 {
-    command_clean();
     save_tap("mask.wav", 1000, 200, 0.5f);
     struct effect_host *host = open_with("mono", command_path("mask.wav"));
     set_all(host);
@@ -418,7 +397,6 @@ START_TEST(damaged_states_change_nothing)
     }
     effect_host_close(host);
 }
-END_TEST
 
 static int64_t never(const struct clap_istream *stream, void *data, uint64_t size)
 {
@@ -456,13 +434,11 @@ START_TEST(streams_that_fail_are_an_error)
     ck_assert(!state->save(plugin, &(struct clap_ostream){NULL, stuck}));
     effect_host_close(host);
 }
-END_TEST
 
 /* The host of a session may load a state at any time, also between two blocks that sound. */
 START_TEST(a_state_loaded_while_sound_runs_fades_in)
 {
     enum { FRAMES = 40000, LOADED = 10000, FADE = RATE / 20 + 2 * 64 };
-    command_clean();
     save_tap("old.wav", 100, 0, 1);
     save_tap("new.wav", 5000, 0, 0.25f);
     struct effect_host *host = open_with("mono", command_path("new.wav"));
@@ -486,15 +462,11 @@ START_TEST(a_state_loaded_while_sound_runs_fades_in)
     ck_assert_float_le(fabsf(out.data[0][LOADED + FADE + 100] - 0.25f), 1e-6f);
     ck_assert_uint_ge(clap_host_calls(host).process_requests, 1);
     effect_host_close(host);
-    block_free(&in);
-    block_free(&out);
 }
-END_TEST
 
 /* A mask that was asked for before, and is ready after it, does not replace that of the state. */
 START_TEST(a_state_outlives_an_older_request)
 {
-    command_clean();
     save_tap("old.wav", 1000, 500, 1);
     save_tap("new.wav", 1000, 500, 0.25f);
     struct effect_host *host = open_with("mono", command_path("new.wav"));
@@ -518,15 +490,11 @@ START_TEST(a_state_outlives_an_older_request)
         ck_assert_float_le(fabsf(out.data[0][i] - 0.25f * in.data[0][i - 500]), 1e-5f);
     ck_assert_ptr_nonnull(strstr(effect_host_reported(host), "new.wav"));
     effect_host_close(host);
-    block_free(&in);
-    block_free(&out);
 }
-END_TEST
 
 /* With a decimal comma, as a desktop's locale may have it. */
 START_TEST(the_locale_of_a_host_changes_nothing)
 {
-    command_clean();
     (void)command_run("localedef -i de_DE -f UTF-8 ./de_DE.UTF-8");
     setenv("LOCPATH", command_folder(), 1);
     if (!setlocale(LC_NUMERIC, "de_DE.UTF-8")) {
@@ -548,13 +516,11 @@ START_TEST(the_locale_of_a_host_changes_nothing)
     setlocale(LC_NUMERIC, "C");
     unsetenv("LOCPATH");
 }
-END_TEST
 
 /* ---- presets ---- */
 
 START_TEST(a_mask_is_a_preset)
 {
-    command_clean();
     save_tap("mask.wav", 1000, 200, 0.5f);
     struct effect_host *host = open_with("mono", NULL);
     ck_assert(!clap_host_preset(host, CLAP_PRESET_DISCOVERY_LOCATION_PLUGIN, NULL));
@@ -577,7 +543,6 @@ START_TEST(a_mask_is_a_preset)
     ck_assert(!clap_host_preset(host, CLAP_PRESET_DISCOVERY_LOCATION_FILE, endless));
     effect_host_close(host);
 }
-END_TEST
 
 struct found {
     char location[4096];
@@ -670,7 +635,6 @@ static void check_metadata(const struct clap_preset_discovery_provider *provider
 /* As installed: PREFIX/lib/clap/halo.clap and PREFIX/share/halo/filters. */
 START_TEST(installed_masks_are_found)
 {
-    command_clean();
     command_done("mkdir -p lib/clap share/halo && ln -s $FILTERS share/halo/filters");
     const struct clap_plugin_entry *entry = clap_host_entry();
     const struct clap_preset_discovery_factory *factory =
@@ -711,7 +675,6 @@ START_TEST(installed_masks_are_found)
     ck_assert_str_eq(found.location, "");
     provider->destroy(provider);
 }
-END_TEST
 
 /* ---- tails, rates and resets ---- */
 
@@ -724,7 +687,6 @@ static uint32_t tail_of(const struct effect_host *host)
 START_TEST(tails_are_exact)
 {
     enum { TAPS = 4000, PRE_DELAY = 480, TAIL = TAPS - 1 + PRE_DELAY };
-    command_clean();
     save_tap("mask.wav", TAPS, TAPS - 1, 0.5f);
     struct effect_host *host = open_with("mono", NULL);
     run_silence(host, 64);
@@ -751,15 +713,11 @@ START_TEST(tails_are_exact)
     run_silence(host, RATE / 10);
     ck_assert_uint_eq(tail_of(host), 0);
     effect_host_close(host);
-    block_free(&in);
-    block_free(&out);
 }
-END_TEST
 
 /* While a mask is exchanged, a host must not put the plugin to sleep. */
 START_TEST(a_change_keeps_the_plugin_awake)
 {
-    command_clean();
     save_tap("mask.wav", 4000, 0, 0.5f);
     struct effect_host *host = effect_host_open(
         &(struct effect_host_request){.name = "mono", .worker = EFFECT_HOST_WORKS_WHEN_REPORTED});
@@ -781,16 +739,13 @@ START_TEST(a_change_keeps_the_plugin_awake)
     ck_assert_uint_eq(tail_of(host), 4000 - 5 * RATE / 1000 - 1);
     effect_host_close(host);
 }
-END_TEST
 
 /* Parameters that were set before, and another rate, are there at the first frame. */
 START_TEST(activation_prepares_the_mask_again)
 {
-    command_clean();
     struct sound saved = sound_create(FLOAT_WAV, 96000, 1, 96000);
     saved.block.data[0][9600] = 1;
     sound_save(&saved, "mask.wav");
-    sound_free(&saved);
     struct effect_host *host = effect_host_open_idle(&(struct effect_host_request){
         .name = "mono", .rate = 96000, .worker = EFFECT_HOST_WORKS_NEVER});
     ck_assert(
@@ -806,14 +761,10 @@ START_TEST(activation_prepares_the_mask_again)
     for (size_t i = 0; i < out.frames; i++)
         ck_assert(out.data[0][i] == in.data[0][i]);
     effect_host_close(host);
-    block_free(&in);
-    block_free(&out);
 }
-END_TEST
 
 START_TEST(a_reset_forgets_all_sound)
 {
-    command_clean();
     sound_noise_file("mask.wav", 3, FLOAT_WAV, RATE, 2, 20000);
     struct effect_host *host = open_with("stereo", command_path("mask.wav"));
     const struct clap_plugin *plugin = clap_host_plugin(host);
@@ -827,19 +778,4 @@ START_TEST(a_reset_forgets_all_sound)
     for (size_t c = 0; c < 2; c++)
         ck_assert_mem_eq(out.data[c], wanted.data[c], in.frames * sizeof(float));
     effect_host_close(host);
-    block_free(&in);
-    block_free(&wanted);
-    block_free(&out);
 }
-END_TEST
-
-SUITE_MAIN("clap_module", the_factory_has_three_plugins, ports_are_one_each_way,
-           plugins_end_in_any_state, buffers_that_do_not_fit_are_an_error,
-           parameters_are_those_of_lv2, values_are_text_and_back, foreign_events_are_ignored,
-           events_take_effect_at_their_frames, a_gain_begins_at_its_frame,
-           states_hold_every_parameter, damaged_states_change_nothing,
-           streams_that_fail_are_an_error, a_state_loaded_while_sound_runs_fades_in,
-           a_state_outlives_an_older_request, the_locale_of_a_host_changes_nothing,
-           a_mask_is_a_preset, installed_masks_are_found, tails_are_exact,
-           a_change_keeps_the_plugin_awake, activation_prepares_the_mask_again,
-           a_reset_forgets_all_sound)

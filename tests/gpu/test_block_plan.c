@@ -23,7 +23,6 @@ START_TEST(slices_cover_the_block)
     ck_assert_uint_eq(slice_plan_for(1 << 12, 1000).slices, 1);
     ck_assert_uint_eq(slice_plan_for(1 << 20, 480000).slices, 1);
 }
-END_TEST
 
 START_TEST(live_partitions_hold_the_mask)
 {
@@ -41,6 +40,3 @@ START_TEST(live_partitions_hold_the_mask)
             ck_assert_uint_eq(plan.depth & (plan.depth - 1), 0);
         }
 }
-END_TEST
-
-SUITE_MAIN("block_plan", slices_cover_the_block, live_partitions_hold_the_mask)

@@ -135,7 +135,6 @@ START_TEST(rows_at_a_time_equal_the_truth)
             mask2d_destroy(mask);
         }
 }
-END_TEST
 
 /* Two masks alternate: each owns the constant memory while it runs. */
 START_TEST(masks_take_turns)
@@ -157,7 +156,6 @@ START_TEST(masks_take_turns)
     mask2d_destroy(first);
     mask2d_destroy(second);
 }
-END_TEST
 
 START_TEST(the_cpu_continues_where_the_gpu_fails)
 {
@@ -177,7 +175,6 @@ START_TEST(the_cpu_continues_where_the_gpu_fails)
         mask2d_destroy(mask);
     }
 }
-END_TEST
 
 int main(void)
 {
@@ -186,7 +183,5 @@ int main(void)
         puts("no GPU here: pictures on one are not tested");
         return 77;
     }
-    const TTest *const tests[] = {rows_at_a_time_equal_the_truth, masks_take_turns,
-                                  the_cpu_continues_where_the_gpu_fails};
-    return suite_run("convolve2d_cuda", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

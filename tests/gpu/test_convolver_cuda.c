@@ -31,7 +31,6 @@ START_TEST(files_equal_truth)
             }
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(every_kernel_filters_files)
 {
@@ -47,7 +46,6 @@ START_TEST(every_kernel_filters_files)
         }
     workers_destroy(workers);
 }
-END_TEST
 
 /* Single blocks, as in a live stream. */
 static void check_live(const char *way)
@@ -70,13 +68,11 @@ START_TEST(resident_kernel_equals_truth)
 {
     check_live("cuda/resident");
 }
-END_TEST
 
 START_TEST(graph_equals_truth)
 {
     check_live("cuda/graph");
 }
-END_TEST
 
 /* A different mask for each channel without crossing paths, or any other set of paths. */
 static void check_paths(const char *way, size_t inputs, size_t outputs,
@@ -103,10 +99,6 @@ static void check_paths(const char *way, size_t inputs, size_t outputs,
     ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was given up", what);
     cells_expect_within(&out, truth, mask, &x, false, what);
     filter_destroy(filter);
-    truth_free(truth, outputs);
-    mask_destroy(mask);
-    block_free(&x);
-    block_free(&out);
     workers_destroy(workers);
 }
 
@@ -127,7 +119,6 @@ START_TEST(paths_of_all_kinds)
             check_paths(ways[w], 400, 400, diagonal, 400, taps[t] / 10, 32); /* more than fit */
         }
 }
-END_TEST
 
 /* What is asked for by name keeps to single precision: the kernel `fft` has errors of up to -125 dB
  * then, `register` with a few large taps among tiny ones of up to -127 dB. */
@@ -150,7 +141,6 @@ START_TEST(masks_in_phase_with_the_sound)
                 cells_check_near(cases[i].way, signal, cases[i].taps, cases[i].block, workers);
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(change_of_mask)
 {
@@ -178,7 +168,6 @@ START_TEST(change_of_mask)
         cells_check_change(cases[i].way, cases[i].a, cases[i].b, cases[i].block, cases[i].channels,
                            cases[i].at, cases[i].fade);
 }
-END_TEST
 
 /* Masks change while the kernel stays resident: their memory is reused, none is freed. */
 START_TEST(many_changes_while_resident)
@@ -200,7 +189,6 @@ START_TEST(many_changes_while_resident)
                 float *to[] = {out.data[0] + at, out.data[1] + at};
                 filter_process(filter, in, to);
             }
-            mask_destroy(mask);
             mask = next;
         }
         ck_assert_ptr_null(filter->failure);
@@ -214,15 +202,10 @@ START_TEST(many_changes_while_resident)
         }
         out.frames = alone;
         cells_expect_within(&out, truth, mask, &x, true, ways[w]);
-        truth_free(truth, 2);
         filter_destroy(filter);
-        mask_destroy(mask);
-        block_free(&x);
-        block_free(&out);
     }
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(reset_clears_the_history)
 {
@@ -236,17 +219,12 @@ START_TEST(reset_clears_the_history)
         for (int time = 0; time < 2; time++) {
             struct block out = stream_through(filter, x.data, 3000, 3000);
             cells_expect_within(&out, truth, mask, &x, true, ways[w]);
-            block_free(&out);
             filter_reset(filter);
         }
-        truth_free(truth, 2);
         filter_destroy(filter);
-        mask_destroy(mask);
-        block_free(&x);
     }
     workers_destroy(workers);
 }
-END_TEST
 
 /* A GPU that fails in any block leaves no trace in the sound. */
 START_TEST(failing_gpu_is_replaced_by_the_cpu)
@@ -268,15 +246,10 @@ START_TEST(failing_gpu_is_replaced_by_the_cpu)
             ck_assert_str_eq(convolver_backend(filter), "cpu");
             ck_assert_ptr_null(filter->failure);
             ck_assert_ptr_nonnull(filter->notice);
-            truth_free(truth, 2);
             filter_destroy(filter);
-            mask_destroy(mask);
-            block_free(&x);
-            block_free(&out);
         }
     workers_destroy(workers);
 }
-END_TEST
 
 /* Live: the CPU runs in parallel and replaces answers that are late. */
 static void check_late(enum gpu_mode mode, size_t taps, const char *fault, size_t late,
@@ -305,13 +278,7 @@ static void check_late(enum gpu_mode mode, size_t taps, const char *fault, size_
     cells_expect_within(&out, truth, mask, &x, true, fault);
     ck_assert_uint_ge(convolver_late(filter), late);
     ck_assert_uint_eq(convolver_failures(filter), fails);
-    truth_free(truth, 2);
-    truth_free(after, 2);
     filter_destroy(filter);
-    mask_destroy(mask);
-    mask_destroy(other);
-    block_free(&x);
-    block_free(&out);
     workers_destroy(workers);
 }
 
@@ -324,14 +291,12 @@ START_TEST(late_blocks_come_from_the_cpu)
         check_late(modes[m], 5000, "200:late", 5, 0);
     }
 }
-END_TEST
 
 /* The GPU is then given up for the whole process: run this test last. */
 START_TEST(silent_gpu_is_replaced_by_the_cpu)
 {
     check_late(GPU_MODE_RESIDENT, 5000, "20:never", 10, 1);
 }
-END_TEST
 
 /* Sound of 16 bits, of 24 and of more is transferred as such, and may change in mid-stream. */
 START_TEST(integers_are_transferred_exactly)
@@ -349,14 +314,9 @@ START_TEST(integers_are_transferred_exactly)
     double **truth = truth_render(mask, x.data, 600000);
     struct block out = stream_through(filter, x.data, 600000, 600000);
     cells_expect_within(&out, truth, mask, &x, true, "integers");
-    truth_free(truth, 2);
     filter_destroy(filter);
-    mask_destroy(mask);
-    block_free(&x);
-    block_free(&out);
     workers_destroy(workers);
 }
-END_TEST
 
 /* Two convolvers share the constant memory. */
 START_TEST(two_convolvers_in_turn)
@@ -378,15 +338,10 @@ START_TEST(two_convolvers_in_turn)
         double **truth = truth_render(masks[f], x.data, 20000);
         cells_expect_within(&out[f], truth, masks[f], &x, true, "two convolvers");
         ck_assert_ptr_null(filters[f]->failure);
-        truth_free(truth, 2);
         filter_destroy(filters[f]);
-        mask_destroy(masks[f]);
-        block_free(&out[f]);
     }
-    block_free(&x);
     workers_destroy(workers);
 }
-END_TEST
 
 START_TEST(too_long_a_mask_is_refused)
 {
@@ -399,10 +354,8 @@ START_TEST(too_long_a_mask_is_refused)
         struct filter *filter;
         ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_FAILED);
     }
-    mask_destroy(mask);
     workers_destroy(workers);
 }
-END_TEST
 
 /* As many channels as the host's copies of a live block are shared out for. */
 START_TEST(many_live_channels_equal_truth)
@@ -424,13 +377,8 @@ START_TEST(many_live_channels_equal_truth)
     struct block out = stream_through(filter, x.data, x.frames, x.frames);
     cells_expect_within(&out, truth, mask, &x, true, "many channels");
     filter_destroy(filter);
-    truth_free(truth, CHANNELS);
-    mask_destroy(mask);
-    block_free(&x);
-    block_free(&out);
     workers_destroy(workers);
 }
-END_TEST
 
 /* The device that is named is the one; several are refused in a sentence. */
 START_TEST(one_gpu_is_named)
@@ -452,10 +400,8 @@ START_TEST(one_gpu_is_named)
         ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_OK);
         filter_destroy(filter);
     }
-    mask_destroy(mask);
     workers_destroy(workers);
 }
-END_TEST
 
 int main(void)
 {
@@ -464,24 +410,5 @@ int main(void)
         puts("no GPU here: its convolver is not tested");
         return 77;
     }
-    const TTest *const tests[] = {
-        files_equal_truth,
-        every_kernel_filters_files,
-        resident_kernel_equals_truth,
-        graph_equals_truth,
-        paths_of_all_kinds,
-        masks_in_phase_with_the_sound,
-        change_of_mask,
-        many_changes_while_resident,
-        reset_clears_the_history,
-        failing_gpu_is_replaced_by_the_cpu,
-        late_blocks_come_from_the_cpu,
-        integers_are_transferred_exactly,
-        two_convolvers_in_turn,
-        too_long_a_mask_is_refused,
-        many_live_channels_equal_truth,
-        one_gpu_is_named,
-        silent_gpu_is_replaced_by_the_cpu,
-    };
-    return suite_run("convolver_cuda", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

@@ -35,7 +35,6 @@ START_TEST(every_plan_holds_its_mask)
                     check_plan(taps[t], frames[f], FFT_FUSED_MOST, fft);
         }
 }
-END_TEST
 
 START_TEST(short_masks_take_one_kernel)
 {
@@ -51,13 +50,8 @@ START_TEST(short_masks_take_one_kernel)
     /* The transform for a short sound is no longer than needed. */
     ck_assert_uint_le(fft_plan_choose(100, 200, FFT_FUSED_MOST, 0).fft, 2048);
 }
-END_TEST
 
 START_TEST(too_long_a_mask_has_no_plan)
 {
     ck_assert_uint_eq(fft_plan_choose(FFT_MOST, 1000, FFT_FUSED_MOST, 0).fft, 0);
 }
-END_TEST
-
-SUITE_MAIN("fft_plan", every_plan_holds_its_mask, short_masks_take_one_kernel,
-           too_long_a_mask_has_no_plan)

@@ -163,7 +163,6 @@ START_TEST(every_kernel_equals_the_truth)
     free(data.truth);
     free(data.out);
 }
-END_TEST
 
 /* A value that 16 bits leave the most of: half of their last digit, which 11 more bits round. */
 static const float WORST = 1 + 4093.0F / 8388608;
@@ -226,7 +225,6 @@ START_TEST(pairs_of_halves_keep_the_bound)
         }
     CUDA(cudaFree(device));
 }
-END_TEST
 
 START_TEST(kernels_have_names)
 {
@@ -235,7 +233,6 @@ START_TEST(kernels_have_names)
     for (size_t k = 0; kernel_at(k); k++)
         ck_assert_ptr_eq(kernel_named(kernel_at(k)->name), kernel_at(k));
 }
-END_TEST
 
 int main(void)
 {
@@ -244,7 +241,5 @@ int main(void)
         puts("no GPU here: the kernels are not tested");
         return 77;
     }
-    const TTest *const tests[] = {every_kernel_equals_the_truth, pairs_of_halves_keep_the_bound,
-                                  kernels_have_names};
-    return suite_run("kernels", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

@@ -201,7 +201,6 @@ START_TEST(every_kernel_equals_the_truth)
                 sizeof sizes / sizeof *sizes);
     data_destroy(data);
 }
-END_TEST
 
 START_TEST(masks_may_be_as_large_as_constant_memory)
 {
@@ -209,7 +208,6 @@ START_TEST(masks_may_be_as_large_as_constant_memory)
     check_masks(data, large_masks, sizeof large_masks / sizeof *large_masks, 3);
     data_destroy(data);
 }
-END_TEST
 
 START_TEST(larger_masks_are_refused)
 {
@@ -223,7 +221,6 @@ START_TEST(larger_masks_are_refused)
     }
     log_capture(NULL, 0);
 }
-END_TEST
 
 int main(void)
 {
@@ -232,8 +229,5 @@ int main(void)
         puts("no GPU here: the kernels of two dimensions are not tested");
         return 77;
     }
-    const TTest *const tests[] = {every_kernel_equals_the_truth,
-                                  masks_may_be_as_large_as_constant_memory,
-                                  larger_masks_are_refused};
-    return suite_run("kernels2d", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

@@ -60,7 +60,6 @@ START_TEST(entries_wait_for_late_blocks)
             expect_intact(taken, late);
     }
 }
-END_TEST
 
 /* Without a step nothing ever becomes past, and needs not: masks that no block has named. */
 START_TEST(unheard_masks_leave_at_once)
@@ -71,7 +70,6 @@ START_TEST(unheard_masks_leave_at_once)
         live_entries_give_back(&entries, enter(&entries, 0, owner), 0);
     ck_assert_uint_eq(owners[kept], 1);
 }
-END_TEST
 
 START_TEST(a_full_table_is_refused)
 {
@@ -86,7 +84,3 @@ START_TEST(a_full_table_is_refused)
     ck_assert(live_entries_take(&entries, 52, &position));
     ck_assert_uint_eq(position, 5);
 }
-END_TEST
-
-SUITE_MAIN("live_entries", entries_wait_for_late_blocks, unheard_masks_leave_at_once,
-           a_full_table_is_refused)

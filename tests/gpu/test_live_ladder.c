@@ -173,7 +173,6 @@ START_TEST(streams_equal_truth)
             run(blocks[b], taps[t], taps[(t * 5 + 2) % (sizeof taps / sizeof *taps)], 1,
                 (unsigned)(taps[t] / blocks[b] + t + 3));
 }
-END_TEST
 
 /* A mask that is armed from block `since` on has all results as soon as the ladder says so, and
  * that is within two of the longest periods. */
@@ -216,7 +215,6 @@ START_TEST(masks_are_armed)
         run_armed(4, 700, 650, since);
     run_armed(64, 100, 411, 5);
 }
-END_TEST
 
 /* A mask may enter in any block of a period. */
 START_TEST(masks_enter_in_any_block)
@@ -226,7 +224,6 @@ START_TEST(masks_enter_in_any_block)
         run(3, 100, 500, 1, change);
     }
 }
-END_TEST
 
 START_TEST(numbers_wrap)
 {
@@ -235,7 +232,6 @@ START_TEST(numbers_wrap)
         run(1, 300, 100, (unsigned)0 - before, 60);
     }
 }
-END_TEST
 
 START_TEST(ladders_hold_the_mask)
 {
@@ -261,7 +257,6 @@ START_TEST(ladders_hold_the_mask)
             ck_assert(ladder.count == 0 || held - ladder.levels[ladder.count - 1].size < taps[t]);
         }
 }
-END_TEST
 
 /* What a ladder is for: in a block, few of the products that all of a long mask takes. */
 START_TEST(long_masks_take_few_products)
@@ -273,7 +268,6 @@ START_TEST(long_masks_take_few_products)
             (double)ladder.levels[l].bins * ladder.levels[l].partitions / ladder.levels[l].period;
     ck_assert_double_lt(products, 480000 / 40.0);
 }
-END_TEST
 
 /* No block has more than a share of a period's work, of which at most one is left over. */
 START_TEST(blocks_have_the_same_work)
@@ -290,8 +284,3 @@ START_TEST(blocks_have_the_same_work)
             ck_assert_uint_le(out.last - out.first, 1000 / level->period + 1);
         }
 }
-END_TEST
-
-SUITE_MAIN("live_ladder", streams_equal_truth, masks_are_armed, masks_enter_in_any_block,
-           numbers_wrap, ladders_hold_the_mask, long_masks_take_few_products,
-           blocks_have_the_same_work)

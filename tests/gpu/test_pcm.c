@@ -44,7 +44,6 @@ START_TEST(integer_samples_are_restored)
     ck_assert(pcm_pack(PCM_FLOAT, samples, FRAMES, bytes));
     ck_assert_int_eq(memcmp(bytes, samples, sizeof samples), 0);
 }
-END_TEST
 
 START_TEST(other_samples_are_refused)
 {
@@ -62,6 +61,3 @@ START_TEST(other_samples_are_refused)
     samples[77] = 0x1p-25f;
     ck_assert(!pcm_pack(PCM_24, samples, FRAMES, bytes));
 }
-END_TEST
-
-SUITE_MAIN("pcm", integer_samples_are_restored, other_samples_are_refused)

@@ -12,8 +12,7 @@ static json_t *render(const char *before, const char *options)
 {
     struct command_result result = command_done(
         "%s \"$HALO\" render -f in.wav out.wav --mask m.wav --json %s 2>err.txt", before, options);
-    json_t *root = json_loads(result.out, 0, NULL);
-    ck_assert_msg(root != NULL, "%s: no report", options);
+    json_t *root = command_json(result.out);
     return root;
 }
 
@@ -61,12 +60,10 @@ START_TEST(every_way_equals_the_truth)
             ck_assert_str_eq(text_of(root, "backend"), "cuda");
             ck_assert_int_eq(json_integer_value(json_object_get(root, "gpu_failures")), 0);
             expect_proven(root);
-            json_decref(root);
             sound_expect_filtered("out.wav", "in.wav", "m.wav");
         }
     }
 }
-END_TEST
 
 /* The last fault is a real one, after which the process has no GPU. */
 START_TEST(failing_gpu_is_replaced_by_the_cpu)
@@ -75,7 +72,6 @@ START_TEST(failing_gpu_is_replaced_by_the_cpu)
     static const char *const modes[] = {"--block 5000 --backend cuda --prove",
                                         "--gpu-mode resident --prove", "--gpu-mode graph --prove",
                                         "--block 5000 --backend cuda --precision double --prove"};
-    command_clean();
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 60000);
     sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 3000);
     for (size_t f = 0; f < 4; f++)
@@ -86,12 +82,10 @@ START_TEST(failing_gpu_is_replaced_by_the_cpu)
             ck_assert_str_eq(text_of(root, "backend"), "cpu");
             ck_assert_int_eq(json_integer_value(json_object_get(root, "gpu_failures")), 1);
             expect_proven(root);
-            json_decref(root);
             command_done("test $(grep -c 'the GPU failed' err.txt) = 1");
             sound_expect_filtered("out.wav", "in.wav", "m.wav");
         }
 }
-END_TEST
 
 /* Long masks on many channels, a matrix, blocks shorter and longer than the mask; and their GPU
  * failing. */
@@ -100,7 +94,6 @@ START_TEST(long_masks_equal_the_truth)
     static const char *const ways[] = {"--backend cuda", "--backend cuda --block 5000",
                                        "--backend cuda --precision double", "--kernel fft"};
     static const char *const faults[] = {"", "HALO_GPU_FAULT=1:memory", "HALO_GPU_FAULT=0:trap"};
-    command_clean();
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 40000);
     for (size_t columns = 2; columns <= 4; columns += 2) { /* one each; a matrix */
         sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, columns, 9000);
@@ -111,7 +104,6 @@ START_TEST(long_masks_equal_the_truth)
                 json_t *root = render(faults[f], options);
                 ck_assert_str_eq(text_of(root, "backend"), f > 0 ? "cpu" : "cuda");
                 expect_proven(root);
-                json_decref(root);
             }
     }
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 35, 30000);
@@ -119,14 +111,11 @@ START_TEST(long_masks_equal_the_truth)
     json_t *root = render("", "--backend cuda --block 7000 --format float --prove");
     ck_assert_str_eq(text_of(root, "backend"), "cuda");
     expect_proven(root);
-    json_decref(root);
 }
-END_TEST
 
 /* Two masks in a row: their kernels share constant memory, and both may be resident. */
 START_TEST(masks_in_a_row)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 20000);
     sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 50);
     sound_noise_file("n.wav", 3, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 700);
@@ -140,7 +129,6 @@ START_TEST(masks_in_a_row)
         sound_expect_filtered("out.wav", "between.wav", "n.wav");
     }
 }
-END_TEST
 
 /* Threads of one process share the start of CUDA, and a bank of constant memory a kernel. */
 START_TEST(many_at_once_are_those_of_one)
@@ -148,7 +136,6 @@ START_TEST(many_at_once_are_those_of_one)
     enum { SOUNDS = 24 };
     static const char *const ways[] = {"--kernel constant", "--kernel register", "--kernel fft",
                                        "--precision double --format double"};
-    command_clean();
     sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 60);
     command_done("mkdir in");
     for (unsigned i = 0; i < SOUNDS; i++) {
@@ -168,11 +155,9 @@ START_TEST(many_at_once_are_those_of_one)
         }
     }
 }
-END_TEST
 
 START_TEST(impossible_requests_are_refused)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 1000);
     sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 16385);
     command_refused(1, "16384", "\"$HALO\" render in.wav out.wav --mask m.wav --kernel tiled");
@@ -180,7 +165,6 @@ START_TEST(impossible_requests_are_refused)
                     "\"$HALO\" render in.wav out.wav --mask m.wav --kernel fft --precision double");
     command_refused(1, "GPU 63", "\"$HALO\" render in.wav out.wav --mask m.wav --devices 63");
 }
-END_TEST
 
 int main(void)
 {
@@ -189,8 +173,5 @@ int main(void)
         puts("no GPU here: rendering on it is not tested");
         return 77;
     }
-    const TTest *const tests[] = {every_way_equals_the_truth,    failing_gpu_is_replaced_by_the_cpu,
-                                  long_masks_equal_the_truth,    masks_in_a_row,
-                                  many_at_once_are_those_of_one, impossible_requests_are_refused};
-    return suite_run("render_cuda", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

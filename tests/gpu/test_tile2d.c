@@ -26,7 +26,6 @@ START_TEST(tiles_and_what_they_load)
     ck_assert_uint_eq(none.loaded_rows * none.loaded_columns, 21);
     ck_assert_uint_gt(none.block.columns * none.block.rows, 31);
 }
-END_TEST
 
 /* Kirk and Hwu's table: loaded tiles of 8 to 32, masks of 5 and 9; operations per byte loaded. */
 START_TEST(operations_per_byte_are_the_textbooks)
@@ -46,7 +45,6 @@ START_TEST(operations_per_byte_are_the_textbooks)
     struct tile2d none = tile2d_for(TILE2D_NONE, (struct block2d){16, 16}, &LARGE, 5, 5, 132);
     ck_assert_double_eq_tol(tile2d_operations_per_byte(&none, 5, 5, false), 0.5, 1e-9);
 }
-END_TEST
 
 static void expect_shape(size_t mask_rows, size_t mask_columns, unsigned rows, unsigned columns)
 {
@@ -74,7 +72,6 @@ START_TEST(strips_are_for_small_masks)
     expect_shape(32, 31, 0, 0);
     expect_shape(1, 33, 0, 0);
 }
-END_TEST
 
 /* Each shape is the one for a mask of its size, and strips never cut a mask off. */
 START_TEST(strips_hold_their_masks)
@@ -91,7 +88,6 @@ START_TEST(strips_hold_their_masks)
             expect_shape(shape.rows, shape.columns, shape.rows, shape.columns);
         }
 }
-END_TEST
 
 START_TEST(patches_pad_rows_that_fit_almost)
 {
@@ -103,7 +99,6 @@ START_TEST(patches_pad_rows_that_fit_almost)
     ck_assert_uint_eq(patch_mask_columns(16384 / 7, 7), 7); /* no room in constant memory */
     ck_assert_uint_eq(patch_mask_columns(16384 / 8, 7), 8);
 }
-END_TEST
 
 static struct tile2d strips_of(size_t rows, size_t columns, size_t mask)
 {
@@ -128,7 +123,6 @@ START_TEST(strips_fill_the_gpu)
     /* 9x9: 20 blocks on each of 132, 9 of them across: 293 strips, of 14 rows. */
     ck_assert_uint_eq(strips_of(4000, 1025, 9).rows, 14);
 }
-END_TEST
 
 static struct kernel2d_job job_of(size_t mask_rows, size_t mask_columns, unsigned columns,
                                   unsigned rows)
@@ -165,7 +159,6 @@ START_TEST(unsupported_sizes_are_reported)
     ck_assert_ptr_nonnull(
         strstr(kernel2d_obstacle(&kernel2d_tiled_out, &job, SHARED), "too little"));
 }
-END_TEST
 
 /* 1 2 3 / 4 5 6 under a mask of 2x3, whose origin is row 1, column 1. */
 START_TEST(truth_by_hand)
@@ -190,8 +183,3 @@ START_TEST(truth_by_hand)
                         1 * 2 + 10 * 3 + 100 * 2 + 1000 * 5 + 10000 * 6 + 100000 * 5);
     ck_assert_double_eq(truth2d_norm(&truth), 111111);
 }
-END_TEST
-
-SUITE_MAIN("tile2d", tiles_and_what_they_load, operations_per_byte_are_the_textbooks,
-           strips_are_for_small_masks, strips_hold_their_masks, patches_pad_rows_that_fit_almost,
-           strips_fill_the_gpu, unsupported_sizes_are_reported, truth_by_hand)

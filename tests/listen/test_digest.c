@@ -27,7 +27,6 @@ START_TEST(digests_equal_the_standard)
     expect(million, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
     free(million);
 }
-END_TEST
 
 START_TEST(files_have_the_digest_of_sha256sum)
 {
@@ -40,7 +39,6 @@ START_TEST(files_have_the_digest_of_sha256sum)
     ck_assert(!digest_of_file(command_path("none.txt"), digest));
     ck_assert(!digest_of_file(command_folder(), digest));
 }
-END_TEST
 
 /* One coefficient, the rate or time zero makes another one; the name does not. */
 START_TEST(masks_differ_by_what_is_heard)
@@ -65,7 +63,6 @@ START_TEST(masks_differ_by_what_is_heard)
     mask_destroy(mask);
     ck_assert_str_eq(digest[4], digest[0]);
 }
-END_TEST
 
 /* All digits are equally frequent: chi-square of 15 degrees exceeds 74.5 once in 10^9 runs. */
 START_TEST(secrets_are_uniform)
@@ -88,7 +85,3 @@ START_TEST(secrets_are_uniform)
     }
     ck_assert_double_lt(chi_square, 74.5);
 }
-END_TEST
-
-SUITE_MAIN("digest", digests_equal_the_standard, files_have_the_digest_of_sha256sum,
-           masks_differ_by_what_is_heard, secrets_are_uniform)

@@ -60,11 +60,6 @@ static void prepare(void)
     sound_text("dull.txt", "0.5\n0.5\n");
 }
 
-static void put_away(void)
-{
-    sound_free(&noise);
-}
-
 /* The loop as played through A or B, after its first pass. */
 static struct sound loop_through(char choice)
 {
@@ -177,12 +172,8 @@ START_TEST(keys_switch_and_nothing_else_changes)
     struct command_result result = finish_well(process);
     ck_assert_msg(strstr(result.err, "halo: B: ") != NULL, "%s", result.err);
     ck_assert_msg(strstr(result.err, "blocks of 256 frames at 48000 Hz") != NULL, "%s", result.err);
-    sound_free(&passes[0]);
-    sound_free(&passes[1]);
     ear_close(ear);
-    put_away();
 }
-END_TEST
 
 /* Nothing shown before the test's end reveals the key. */
 /* One mask is 20 dB softer and 92 ms later than the other and the dry sound. */
@@ -219,11 +210,8 @@ START_TEST(the_dry_sound_is_matched_like_a_mask)
     struct command_result result = finish_well(process);
     ck_assert_msg(strstr(result.err, "halo: dry: -20.0 dB, 92.0 ms earlier, aligned\n") != NULL,
                   "%s", result.err);
-    sound_free(&pass);
     ear_close(ear);
-    put_away();
 }
-END_TEST
 
 static void expect_nothing_reported(const char *out)
 {
@@ -268,7 +256,6 @@ static void expect_committed(const char *out, const json_t *result)
     ck_assert_str_eq(json_string_value(json_object_get(root, "head")),
                      json_string_value(json_object_get(result, "head")));
     ck_assert(json_equal(json_object_get(root, "trials"), json_object_get(root, "planned")));
-    json_decref(root);
 }
 
 /* A trial whose first sound has begun: the others, the answer, and its confirmation, each when the
@@ -331,12 +318,8 @@ START_TEST(a_discriminating_listener_passes_abx)
                  "wrong.json");
     command_refused(1, "hits does not follow", "\"$HALO\" listen --verify log.json wrong.json");
     command_refused(1, "hits does not follow", "\"$HALO\" listen --verify wrong.json log.json");
-    sound_free(&passes[0]);
-    sound_free(&passes[1]);
     ear_close(ear);
-    put_away();
 }
-END_TEST
 
 START_TEST(a_guesser_scores_by_the_key)
 {
@@ -359,9 +342,7 @@ START_TEST(a_guesser_scores_by_the_key)
     ck_assert_double_eq(number_in(reported, "hits"), (double)hits);
     ck_assert_uint_eq(right, hits); /* the feedback option */
     json_decref(reported);
-    put_away();
 }
-END_TEST
 
 START_TEST(stopping_early_is_confirmed_and_reported)
 {
@@ -405,9 +386,7 @@ START_TEST(stopping_early_is_confirmed_and_reported)
     kill(process, SIGINT);
     ck_assert_int_eq(live_rig_end(process).code, 128 + SIGINT);
     command_done("\"$HALO\" listen --verify log2.json");
-    put_away();
 }
-END_TEST
 
 /* What was answered before a kill counts, and the order stays. */
 START_TEST(a_killed_test_goes_on)
@@ -457,9 +436,7 @@ START_TEST(a_killed_test_goes_on)
     command_refused(1, "its test is over",
                     "\"$HALO\" listen noise.wav %s --abx 3 --resume log.json --device null",
                     choices);
-    put_away();
 }
-END_TEST
 
 static void wait_in_trial(int trial, const char *question)
 {
@@ -496,9 +473,7 @@ START_TEST(a_killed_preference_test_goes_on)
     command_expect(result.out, "over all 2 planned trials");
     command_expect(result.out, "1, neither: 0; p = 1\n"); /* A was each mask once */
     command_done("\"$HALO\" listen --verify log.json");
-    put_away();
 }
-END_TEST
 
 /* Neither the key nor a result, where the log is not what was answered: removed, or written to. */
 START_TEST(a_lost_log_gives_no_result)
@@ -518,10 +493,8 @@ START_TEST(a_lost_log_gives_no_result)
         command_expect(result.err, "log.json was removed, replaced or written by another program");
         ck_assert_ptr_null(strstr(result.out, "key:"));
         ck_assert_ptr_null(strstr(result.err, "log.json: the log"));
-        put_away();
     }
 }
-END_TEST
 
 /* Digests that sha256sum gives, of all files that are heard, and what else tells the tests of two
  * days apart. */
@@ -567,9 +540,7 @@ START_TEST(the_log_says_what_was_compared)
     }
     ck_assert(softer && outages);
     json_decref(root);
-    put_away();
 }
-END_TEST
 
 /* The sound keeps its pitch, with the mask that was chosen. */
 /* Keys set the ends of the loop, also in a test, whose log has them. */
@@ -605,9 +576,7 @@ START_TEST(keys_set_the_loop)
     process = start("--live-input %s --device null:in=noise.wav,pace=2 --json", choices);
     live_rig_keys("[q");
     command_expect(finish_well(process).out, "a live input has no loop");
-    put_away();
 }
-END_TEST
 
 /* A test of two sounds: its log has the digest of both, and goes on with the same ones alone. */
 START_TEST(two_sounds_are_tested)
@@ -630,20 +599,16 @@ START_TEST(two_sounds_are_tested)
     command_refused(1, "cannot go on with log.json",
                     "\"$HALO\" listen noise.wav --or low.wav --abx 3 --resume log.json --device "
                     "null --quiet");
-    put_away();
 }
-END_TEST
 
 START_TEST(the_rate_of_the_device_is_followed)
 {
     enum { TO = 44100, TONE = 1000, COMPARED = TO / 2 };
-    command_clean();
     sound_text("half.txt", "0.5\n");
     struct sound tone = sound_create(FLOAT_WAV, RATE, 1, 10 * RATE);
     for (size_t i = 0; i < tone.block.frames; i++)
         tone.block.data[0][i] = (float)(0.2 * sin(2 * M_PI * TONE * (double)i / RATE));
     sound_save(&tone, "tone.wav");
-    sound_free(&tone);
     struct ear *ear = ear_open(60 * RATE);
     pid_t process = start("tone.wav --plain --match none --mask half.txt --or --mask "
                           "half.txt,gain=-6 --device null:out=ear.wav,turn=96000,to=44100,pace=2");
@@ -664,7 +629,6 @@ START_TEST(the_rate_of_the_device_is_followed)
     ck_assert_double_eq_tol(peak, 0.2 * 0.5 * 0.501, 0.002);
     ear_close(ear);
 }
-END_TEST
 
 /* A test cannot go on at another rate, nor can a pipe be read again. */
 START_TEST(what_cannot_follow_a_rate_ends)
@@ -681,9 +645,7 @@ START_TEST(what_cannot_follow_a_rate_ends)
     command_expect(result.err,
                    "the device's rate is 44100 Hz now, no longer 48000, and - cannot be "
                    "read again");
-    put_away();
 }
-END_TEST
 
 /* A mask that the new rate does not admit, with a sound and a live input. What was is reported. */
 START_TEST(a_rate_that_no_mask_allows_ends)
@@ -702,11 +664,8 @@ START_TEST(a_rate_that_no_mask_allows_ends)
         ck_assert_uint_eq(json_array_size(json_object_get(report, "choices")), 2);
         ck_assert_double_eq_tol(command_json_number(report, "seconds"),
                                 command_json_number(report, "frames") / RATE, 1e-9);
-        json_decref(report);
     }
-    put_away();
 }
-END_TEST
 
 START_TEST(a_test_without_answers_is_an_error)
 {
@@ -716,9 +675,7 @@ START_TEST(a_test_without_answers_is_an_error)
     ck_assert_int_eq(result.code, 1);
     command_expect(result.err,
                    "halo: nothing was judged: the input of keys ended before the first");
-    put_away();
 }
-END_TEST
 
 /* Selects A until its sound is one of the passes. Returns the place, as find_place. */
 static size_t find_place_of_a(struct ear *ear, const struct sound *passes)
@@ -768,12 +725,8 @@ START_TEST(a_ranking_rates_the_playing_mask)
     ck_assert_ptr_null(strstr(result.out, "dull"));
     ck_assert_ptr_null(strstr(result.err, "bright"));
     ck_assert_ptr_null(strstr(result.err, "dull"));
-    sound_free(&passes[0]);
-    sound_free(&passes[1]);
     ear_close(ear);
-    put_away();
 }
-END_TEST
 
 /* The preferred mask is the one that plays, under either letter; then a trial without preference. */
 START_TEST(a_preference_is_of_the_playing_mask)
@@ -811,12 +764,8 @@ START_TEST(a_preference_is_of_the_playing_mask)
     ck_assert_ptr_null(strstr(result.err, "bright"));
     command_done("\"$HALO\" listen --verify log.json");
     command_done("\"$HALO\" listen --collect log.json");
-    sound_free(&passes[0]);
-    sound_free(&passes[1]);
     ear_close(ear);
-    put_away();
 }
-END_TEST
 
 static double level(const struct ear *ear, size_t end)
 {
@@ -843,7 +792,6 @@ static double loudness_of(const struct ear *ear, size_t from, size_t end)
     struct sound part = sound_create(FLOAT_WAV, RATE, 1, end - from);
     memcpy(part.block.data[0], ear_channel(ear, 0) + from, (end - from) * sizeof(float));
     double level = sound_libebur128_loudness(&part);
-    sound_free(&part);
     return level;
 }
 
@@ -858,7 +806,6 @@ START_TEST(a_loop_is_equally_loud)
     for (size_t i = 0; i < RATE / 7; i++)
         bursts.block.data[0][RATE / 3 + i] = noise.block.data[0][i] / 4;
     sound_save(&bursts, "bursts.wav");
-    sound_free(&bursts);
     double levels[2];
     pid_t process = start("bursts.wav --mask dull.txt --or --mask \"$FILTERS/slap-echo.wav\" "
                           "--plain --device null:pace=5,period=256,out=ear.wav");
@@ -871,9 +818,7 @@ START_TEST(a_loop_is_equally_loud)
     live_rig_keys("q");
     finish_well(process);
     ear_close(ear);
-    put_away();
 }
-END_TEST
 
 /* A live input is measured while it arrives. */
 START_TEST(a_live_input_is_matched_too)
@@ -884,7 +829,6 @@ START_TEST(a_live_input_is_matched_too)
     for (size_t i = 0; i < input.block.frames; i++)
         input.block.data[0][i] = noise.block.data[0][i % LOOP];
     sound_save(&input, "input.wav");
-    sound_free(&input);
     sound_text("plain.txt", "0.25\n");
     sound_text("loud.txt", "1\n");
     pid_t process = start(LIVE_INPUT ",out=ear.wav --fade 5ms");
@@ -913,9 +857,7 @@ START_TEST(a_live_input_is_matched_too)
     judge(1, 1, 'A');
     result = finish_well(process);
     ck_assert_msg(strstr(result.out, " of 1 right") != NULL, "%s", result.out);
-    put_away();
 }
-END_TEST
 
 START_TEST(a_lost_device_ends_the_test_and_keeps_the_log)
 {
@@ -929,31 +871,4 @@ START_TEST(a_lost_device_ends_the_test_and_keeps_the_log)
     ck_assert_int_eq(result.code, 1);
     ck_assert_msg(strstr(result.err, "is lost") != NULL, "%s", result.err);
     command_done("\"$HALO\" listen --verify log.json");
-    put_away();
-}
-END_TEST
-
-int main(void)
-{
-    const TTest *const tests[] = {keys_switch_and_nothing_else_changes,
-                                  the_dry_sound_is_matched_like_a_mask,
-                                  a_discriminating_listener_passes_abx,
-                                  a_guesser_scores_by_the_key,
-                                  stopping_early_is_confirmed_and_reported,
-                                  a_killed_test_goes_on,
-                                  a_killed_preference_test_goes_on,
-                                  a_lost_log_gives_no_result,
-                                  the_log_says_what_was_compared,
-                                  keys_set_the_loop,
-                                  two_sounds_are_tested,
-                                  a_ranking_rates_the_playing_mask,
-                                  a_preference_is_of_the_playing_mask,
-                                  a_loop_is_equally_loud,
-                                  a_live_input_is_matched_too,
-                                  a_lost_device_ends_the_test_and_keeps_the_log,
-                                  the_rate_of_the_device_is_followed,
-                                  what_cannot_follow_a_rate_ends,
-                                  a_rate_that_no_mask_allows_ends,
-                                  a_test_without_answers_is_an_error};
-    return suite_run("listen", tests, sizeof tests / sizeof *tests);
 }

@@ -25,7 +25,7 @@ struct number {
     double right; /* 1: true; NAN: null */
 };
 
-/* The last number has no path. Releases the report. */
+/* The last number has no path. */
 static void expect_all(json_t *report, const struct number *numbers)
 {
     for (; numbers->path; numbers++) {
@@ -35,7 +35,6 @@ static void expect_all(json_t *report, const struct number *numbers)
                                                     : fabs(value - numbers->right) < close_to),
                       "%s: %.17g, not %.17g", numbers->path, value, numbers->right);
     }
-    json_decref(report);
 }
 #define EXPECT(REPORT, ...) expect_all(REPORT, (const struct number[]){__VA_ARGS__, {NULL, 0}})
 
@@ -116,9 +115,7 @@ START_TEST(abx_has_each_listener_and_the_group)
     command_done("\"$HALO\" listen --collect a.json --csv t.csv --force");
     command_expect(command_done("\"$HALO\" listen --collect a.json b.json c.json").out,
                    "1 of 3 listeners heard the difference");
-    command_clean();
 }
-END_TEST
 
 START_TEST(ranking_compares_over_listeners)
 {
@@ -137,9 +134,7 @@ START_TEST(ranking_compares_over_listeners)
     command_expect(command_done("cat t.csv").out,
                    "\"Eve\",\"a.json\",1,\"hall, \"\"big\"\"\",4,2.5");
     command_expect(command_done("\"$HALO\" listen --collect a.json").out, "one listener");
-    command_clean();
 }
-END_TEST
 
 START_TEST(preferences_of_the_terminal)
 {
@@ -151,9 +146,7 @@ START_TEST(preferences_of_the_terminal)
            {"pairs/0/preferred/1", 4}, {"pairs/0/ties", 4}, {"pairs/0/listeners/0", 2},
            {"pairs/0/listeners/1", 1});
     command_done("test $(grep -c ',\"plate\",2.500$' t.csv) = 4");
-    command_clean();
 }
-END_TEST
 
 START_TEST(statistics_are_those_of_scipy)
 {
@@ -167,7 +160,6 @@ START_TEST(statistics_are_those_of_scipy)
         ck_assert_double_eq_tol(found[i], right[i], close_to);
     ck_assert(isnan(ratings_paired((const double[]){1, 1}, 2).p_value));
 }
-END_TEST
 
 START_TEST(logs_that_do_not_fit_are_refused)
 {
@@ -193,9 +185,7 @@ START_TEST(logs_that_do_not_fit_are_refused)
                                            {"--plot needs", "--verify a.json --plot p.svg"}};
     for (size_t i = 0; i < sizeof usage / sizeof *usage; i++)
         command_refused(2, usage[i][0], "\"$HALO\" listen %s", usage[i][1]);
-    command_clean();
 }
-END_TEST
 
 /* ---- answers of a page ---- */
 
@@ -399,19 +389,14 @@ START_TEST(mushra_has_means_intervals_and_flags)
         expected);
     command_expect(command_done("\"$HALO\" listen --collect test.key ?-0").out,
                    "listener 3, of 3 trials\n  hidden reference below 90 in 3");
-    command_clean();
 }
-END_TEST
 
 START_TEST(five_sounds_are_drawn_as_well)
 {
     answer_mushra(3, 5, 5);
     json_t *report = collected("test.key ?-0");
     expect_bootstrap(part(report, "choices"), 3, 5, true);
-    json_decref(report);
-    command_clean();
 }
-END_TEST
 
 /* Of 20 trials, 3 are 15 %, and 4 are more. */
 START_TEST(flags_begin_above_15_percent)
@@ -426,9 +411,7 @@ START_TEST(flags_begin_above_15_percent)
     EXPECT(collected("test.key ?-0"), {"listeners/0/flagged", 0}, {"listeners/1/flagged", 1},
            {"listeners/2/flagged", 1}, {"listeners/3/flagged", 0}, {"choices/1/mean", 50},
            {"choices/1/interval/0", NAN}, {"choices/1/bootstrap/0", NAN});
-    command_clean();
 }
-END_TEST
 
 START_TEST(bs1116_reports_difference_grades)
 {
@@ -449,9 +432,7 @@ START_TEST(bs1116_reports_difference_grades)
            {"listeners/1/flagged", 1}, {"listeners/2/flagged", 0},
            {"choices/0/mean", (-5.2 / 3 + 0.3 / 3 - 1) / 3},
            {"without_flagged/choices/0/mean", (-5.2 / 3 - 1) / 2});
-    command_clean();
 }
-END_TEST
 
 /* With two choices, the strengths differ by the log odds, with a tie more (preference.h). */
 START_TEST(preferences_count_over_listeners)
@@ -472,9 +453,7 @@ START_TEST(preferences_count_over_listeners)
                    "\"listener 1\",\"1-0\",\"sound 1\",4,\"original\",\"hall\",\"\",12.500,");
     command_refused(2, "--plot draws ratings",
                     "\"$HALO\" listen --collect test.key 0-0 --plot p.svg");
-    command_clean();
 }
-END_TEST
 
 START_TEST(abx_of_a_page)
 {
@@ -483,9 +462,7 @@ START_TEST(abx_of_a_page)
     answer((struct page){"abx", 2, 1, 8}, 3, 8);
     EXPECT(collected("test.key ?-0"), {"listeners/0/hits", 8}, {"listeners/1/hits", 6},
            {"listeners/2/hits", 4}, {"group/p_value", 0.011327922344207764});
-    command_clean();
 }
-END_TEST
 
 START_TEST(one_listener_or_a_part_is_reported)
 {
@@ -495,9 +472,7 @@ START_TEST(one_listener_or_a_part_is_reported)
     command_expect(result.out, "1 of 1 tests were stopped early");
     EXPECT(collected("test.key 0-0"), {"choices/1/mean", (judged[0][0][1] + judged[0][1][1]) / 2},
            {"choices/1/bootstrap/0", NAN});
-    command_clean();
 }
-END_TEST
 
 START_TEST(answers_that_do_not_fit_are_refused)
 {
@@ -537,9 +512,7 @@ START_TEST(answers_that_do_not_fit_are_refused)
     ck_assert_int_eq(result.code, 1);
     command_expect(result.err, "cannot write t.csv: No space left on device");
     ck_assert_str_eq(result.out, "");
-    command_clean();
 }
-END_TEST
 
 /* A changed key gives no other report. Changed answers give one line, or a report. */
 START_TEST(damage_is_refused_or_harmless)
@@ -564,14 +537,4 @@ START_TEST(damage_is_refused_or_harmless)
         }
     }
     ck_assert_uint_gt(refusals, 90);
-    command_clean();
 }
-END_TEST
-
-SUITE_MAIN("listen_collect", abx_has_each_listener_and_the_group, ranking_compares_over_listeners,
-           statistics_are_those_of_scipy, logs_that_do_not_fit_are_refused,
-           mushra_has_means_intervals_and_flags, five_sounds_are_drawn_as_well,
-           flags_begin_above_15_percent, bs1116_reports_difference_grades,
-           preferences_count_over_listeners, preferences_of_the_terminal, abx_of_a_page,
-           one_listener_or_a_part_is_reported, answers_that_do_not_fit_are_refused,
-           damage_is_refused_or_harmless)

@@ -50,9 +50,7 @@ static struct page page_load(void)
 
 static void page_free(struct page *page)
 {
-    json_decref(page->test);
     json_decref(page->key);
-    json_decref(page->data);
 }
 
 static const json_t *trial_at(const struct page *page, size_t index)
@@ -142,16 +140,13 @@ START_TEST(slots_play_their_choices)
     ck_assert_uint_eq(seen, 0x3f);
     slot = json_array_get(json_object_get(trial, "open"), 0);
     ck_assert_uint_eq(choice_of(&page, trial, slot), 0);
-    sound_free(&in);
     const json_t *files = json_object_get(page.key, "files_sha256");
     ck_assert_ptr_nonnull(
         strstr(command_done("sha256sum in.wav").out, command_json_string(files, "in.wav")));
     ck_assert_ptr_nonnull(json_object_get(files, "taps.txt"));
     ck_assert_uint_eq(json_object_size(files), 2);
     page_free(&page);
-    command_clean();
 }
-END_TEST
 
 static double power_at(const double *samples, size_t count, double frequency)
 {
@@ -174,7 +169,6 @@ START_TEST(anchors_are_those_of_the_standard)
             tones.block.data[0][i] +=
                 (float)(0.1 * sin(2 * M_PI * at[t] * (double)i / RATE + (double)(t * t)));
     sound_save(&tones, "in.wav");
-    sound_free(&tones);
     sound_text("test.yml", "test: mushra\nsounds: [in.wav]\nmatch: none\nalign: false\n"
                            "choices:\n- {name: soft, gain: -6}\n");
     command_done("\"$HALO\" listen test.yml --export page");
@@ -198,9 +192,7 @@ START_TEST(anchors_are_those_of_the_standard)
         ck_assert(at[t] < 8000 || mid < -25);
     }
     page_free(&page);
-    command_clean();
 }
-END_TEST
 
 /* Gains and delays are taken out; mono and stereo, other rates and lengths go together. */
 START_TEST(choices_are_matched)
@@ -243,9 +235,7 @@ START_TEST(choices_are_matched)
     for (size_t i = 0; i < 3; i++)
         free(versions[i]);
     page_free(&page);
-    command_clean();
 }
-END_TEST
 
 /* A version that would clip turns all down, also without matching; nothing is cut off. */
 START_TEST(loud_versions_do_not_clip)
@@ -267,9 +257,7 @@ START_TEST(loud_versions_do_not_clip)
     free(plain);
     free(loud);
     page_free(&page);
-    command_clean();
 }
-END_TEST
 
 /* Silence, an offset, a low tone and a single frame make pages, too. */
 START_TEST(odd_sounds_make_pages)
@@ -281,7 +269,6 @@ START_TEST(odd_sounds_make_pages)
                                   : kind == 1 ? 0.5F
                                               : (float)sin(2 * M_PI * 20 * (double)i / RATE);
         sound_save(&in, "in.wav");
-        sound_free(&in);
         sound_text("test.yml", "test: abx\nsounds: [in.wav]\nchoices:\n- {name: plain}\n"
                                "- {name: soft, gain: -20}\n");
         command_done("\"$HALO\" listen test.yml --export page -f");
@@ -297,9 +284,7 @@ START_TEST(odd_sounds_make_pages)
         free(soft);
         page_free(&page);
     }
-    command_clean();
 }
-END_TEST
 
 /* The report finds the 7 kHz anchor in the key that --export wrote. */
 START_TEST(a_deaf_listener_is_flagged)
@@ -326,9 +311,7 @@ START_TEST(a_deaf_listener_is_flagged)
     command_expect(report.out, "hidden reference below 90 in 0, 7 kHz anchor above 90 in 1");
     json_decref(answers);
     page_free(&page);
-    command_clean();
 }
-END_TEST
 
 static void add_text(json_t *seen, const char *text)
 {
@@ -379,9 +362,7 @@ START_TEST(the_page_tells_nothing)
     json_decref(bare);
     json_decref(seen);
     page_free(&page);
-    command_clean();
 }
-END_TEST
 
 /* In each trial of bs1116 one of the two is the reference, and is a copy of its own. */
 START_TEST(a_hidden_reference_is_not_known_by_its_copies)
@@ -411,9 +392,7 @@ START_TEST(a_hidden_reference_is_not_known_by_its_copies)
     }
     json_decref(seen);
     page_free(&page);
-    command_clean();
 }
-END_TEST
 
 static void refused(const char *expected, const char *text)
 {
@@ -479,7 +458,6 @@ START_TEST(wrong_tests_are_refused)
                                   "\"$HALO\" listen test.yml --export page --force --json")
                          .out);
     ck_assert_double_eq(command_json_number(line, "trials"), 16);
-    json_decref(line);
     command_done("mkdir page.answers");
     command_refused(1, "has answers to this page", "\"$HALO\" listen test.yml --export page -f");
     command_done("rmdir page.answers");
@@ -489,11 +467,4 @@ START_TEST(wrong_tests_are_refused)
                      0);
     command_done("cmp page.key before && diff -r page copy");
     ck_assert_str_eq(command_files(), "bad.yml before copy in.wav page page.key test.yml");
-    command_clean();
 }
-END_TEST
-
-SUITE_MAIN("listen_export", slots_play_their_choices, anchors_are_those_of_the_standard,
-           choices_are_matched, loud_versions_do_not_clip, odd_sounds_make_pages,
-           a_deaf_listener_is_flagged, the_page_tells_nothing,
-           a_hidden_reference_is_not_known_by_its_copies, wrong_tests_are_refused)

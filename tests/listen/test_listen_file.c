@@ -16,13 +16,11 @@ enum { RATE = 48000, FRAMES = 2 * RATE, FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FL
 /* A number of one choice in the output of --to-file --json. */
 static double figure(const struct command_result *result, size_t choice, const char *key)
 {
-    json_t *report = json_loads(result->out, 0, NULL);
-    ck_assert_msg(report != NULL, "no JSON: %s", result->out);
+    json_t *report = command_json(result->out);
     json_t *number =
         json_object_get(json_array_get(json_object_get(report, "choices"), choice), key);
     ck_assert(json_is_number(number));
     double value = json_number_value(number);
-    json_decref(report);
     return value;
 }
 
@@ -58,33 +56,25 @@ static void check_switch(const char *shape, double fade)
         }
     ck_assert_double_gt(peak, 0.1);
     ck_assert_msg(error <= 1e-6 * peak, "%s: %.1f dB off", shape, 20 * log10(error / peak));
-    sound_free(&out);
-    sound_free(&a);
-    sound_free(&b);
 }
 
 START_TEST(a_switch_is_the_two_renders_weighted)
 {
-    command_clean();
-    struct sound in = sound_noise("in.wav", 1, FLOAT_WAV, RATE, 2, FRAMES);
-    struct sound a = sound_noise_mask("a.txt", 2, 2, 700), b = sound_noise_mask("b.txt", 3, 2, 90);
+    sound_noise_file("in.wav", 1, FLOAT_WAV, RATE, 2, FRAMES);
+    sound_noise_mask("a.txt", 2, 2, 700);
+    sound_noise_mask("b.txt", 3, 2, 90);
     command_done("\"$HALO\" render in.wav a.wav --mask a.txt --tail none && "
                  "\"$HALO\" render in.wav b.wav --mask b.txt --tail none");
     check_switch("fade", 0.02);
     check_switch("duck", 0.05);
     check_switch("gap", 0.03);
-    sound_free(&in);
-    sound_free(&a);
-    sound_free(&b);
 }
-END_TEST
 
 /* A mask that is a softer, later copy of the other becomes identical: the switch leaves no
  * trace. */
 START_TEST(a_softer_later_copy_is_indistinguishable)
 {
     char text[1024] = "";
-    command_clean();
     struct sound in = sound_noise("in.wav", 4, FLOAT_WAV, RATE, 1, FRAMES);
     for (size_t i = 0; i < 100; i++)
         strcat(text, "0\n");
@@ -101,10 +91,7 @@ START_TEST(a_softer_later_copy_is_indistinguishable)
     for (size_t i = 0; i < FRAMES; i++)
         ck_assert_double_eq_tol((double)out.block.data[0][i],
                                 i < 100 ? 0 : 0.5 * (double)in.block.data[0][i - 100], 1e-4);
-    sound_free(&out);
-    sound_free(&in);
 }
-END_TEST
 
 /* ---- several sounds ---- */
 
@@ -112,8 +99,7 @@ END_TEST
 START_TEST(a_softer_later_sound_is_indistinguishable)
 {
     enum { LATER = 1105 };
-    command_clean();
-    struct sound in = sound_noise("in.wav", 4, FLOAT_WAV, RATE, 2, FRAMES);
+    sound_noise_file("in.wav", 4, FLOAT_WAV, RATE, 2, FRAMES);
     sound_text("late.txt", "-0.5\n");
     command_done("\"$HALO\" render in.wav soft.wav --mask late.txt,delay=%d --tail none", LATER);
     sound_text("echo.txt", "1\n0\n0.5\n");
@@ -140,18 +126,13 @@ START_TEST(a_softer_later_sound_is_indistinguishable)
                 ck_assert_double_eq_tol((double)out.block.data[c][i],
                                         sign * (double)truth.block.data[c][i], 1e-5);
             }
-        sound_free(&out);
-        sound_free(&truth);
     }
-    sound_free(&in);
 }
-END_TEST
 
 /* A difference of two sounds that each begin their loop with silence is what was removed. */
 START_TEST(sounds_of_any_rate_width_and_length_are_compared)
 {
-    command_clean();
-    struct sound in = sound_noise("in.wav", 4, FLOAT_WAV, RATE, 2, FRAMES);
+    sound_noise_file("in.wav", 4, FLOAT_WAV, RATE, 2, FRAMES);
     command_done("\"$HALO\" render in.wav low.wav --mask lowpass:15000 --align centre --tail none");
     command_done("\"$HALO\" render low.wav other.flac --rate 44100 --format pcm24");
     command_done("\"$HALO\" render low.wav one.wav --channel 1");
@@ -175,11 +156,7 @@ START_TEST(sounds_of_any_rate_width_and_length_are_compared)
             ck_assert_double_eq_tol((double)out.block.data[c][i], part == 3 ? 0 : truth,
                                     part == 1 ? 2e-3 : 1e-6);
         }
-    sound_free(&out);
-    sound_free(&low);
-    sound_free(&in);
 }
-END_TEST
 
 /* Delays are found in bass, beside an offset, in a single click, and through encoders. */
 START_TEST(any_sound_and_its_copy_are_aligned)
@@ -190,7 +167,6 @@ START_TEST(any_sound_and_its_copy_are_aligned)
         "cp \"$WAV/click.wav\" a.wav",
         "cp \"$WAV/voice.wav\" a.wav",
     };
-    command_clean();
     sound_text("one.txt", "1\n");
     for (size_t i = 0; i < sizeof makes / sizeof *makes; i++) {
         command_done("%s", makes[i]);
@@ -214,12 +190,10 @@ START_TEST(any_sound_and_its_copy_are_aligned)
                             1);
     }
 }
-END_TEST
 
 START_TEST(unlike_sounds_are_not_aligned)
 {
-    command_clean();
-    struct sound in = sound_noise("in.wav", 4, FLOAT_WAV, RATE, 1, FRAMES);
+    sound_noise_file("in.wav", 4, FLOAT_WAV, RATE, 1, FRAMES);
     struct sound other = sound_noise("other.wav", 500, FLOAT_WAV, RATE, 1, FRAMES);
     struct command_result reported =
         command_done("\"$HALO\" listen in.wav --or other.wav --match none --to-file out.wav "
@@ -227,11 +201,7 @@ START_TEST(unlike_sounds_are_not_aligned)
     command_expect(reported.err, "halo: other.wav differs too much from in.wav to be aligned");
     struct sound out = sound_load("out.wav");
     sound_expect_same(&out, &other);
-    sound_free(&out);
-    sound_free(&other);
-    sound_free(&in);
 }
-END_TEST
 
 /* Each is what it is alone, whatever the others have. */
 START_TEST(each_choice_has_its_own_mix)
@@ -244,11 +214,10 @@ START_TEST(each_choice_has_its_own_mix)
     };
     enum { COUNT = sizeof specs / sizeof *specs };
     char choices[1024] = "", script[200] = "";
-    command_clean();
-    struct sound in = sound_noise("in.wav", 5, FLOAT_WAV, RATE, 2, FRAMES);
-    struct sound masks[] = {sound_noise_mask("one.txt", 2, 1, 700),
-                            sound_noise_mask("two.txt", 3, 2, 90),
-                            sound_noise_mask("four.txt", 4, 4, 300)};
+    sound_noise_file("in.wav", 5, FLOAT_WAV, RATE, 2, FRAMES);
+    sound_noise_mask("one.txt", 2, 1, 700);
+    sound_noise_mask("two.txt", 3, 2, 90);
+    sound_noise_mask("four.txt", 4, 4, 300);
     sound_text("centred.txt", "0\n0\n0\n0\n1\n0.5\n0\n0\n0\n");
     for (size_t i = 0; i < COUNT; i++) {
         size_t length = strlen(choices), end = strlen(script);
@@ -271,23 +240,16 @@ START_TEST(each_choice_has_its_own_mix)
                 ck_assert_msg(fabs((double)(out.block.data[c][k] - one.block.data[c][k])) < 1e-5,
                               "%s, channel %zu, frame %zu: %g, not %g", specs[i], c, k,
                               (double)out.block.data[c][k], (double)one.block.data[c][k]);
-        sound_free(&one);
     }
-    sound_free(&out);
-    sound_free(&in);
-    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++)
-        sound_free(&masks[i]);
     command_refused(2, "at= is for files",
                     "\"$HALO\" listen in.wav --mask one.txt --or --mask "
                     "two.txt,at=1s:@mix=0.5 --to-file x.wav");
     command_refused(2, "this mask is none", "\"$HALO\" mask show one.txt,@mix=0.5");
 }
-END_TEST
 
 /* A centred mask has latency; the file has none. */
 START_TEST(the_file_begins_with_the_sound)
 {
-    command_clean();
     struct sound in = sound_noise("in.wav", 5, FLOAT_WAV, RATE, 1, FRAMES);
     sound_text("centred.txt", "0\n0\n0\n0\n1\n0\n0\n0\n0\n");
     command_done("\"$HALO\" listen in.wav --mask centred.txt --align centre --to-file out.wav "
@@ -297,10 +259,7 @@ START_TEST(the_file_begins_with_the_sound)
     for (size_t i = 0; i < out.block.frames; i++)
         ck_assert_double_eq_tol((double)out.block.data[0][i],
                                 (double)in.block.data[0][RATE / 2 + i % (RATE / 2)], 1e-6);
-    sound_free(&out);
-    sound_free(&in);
 }
-END_TEST
 
 /* A plugin adds latency to all choices; the file has none, and switches are at their times. */
 START_TEST(plugins_keep_choices_aligned)
@@ -324,10 +283,7 @@ START_TEST(plugins_keep_choices_aligned)
             ck_assert_double_eq_tol((double)out.block.data[0][i],
                                     gain * (double)in.block.data[0][i], 1e-6);
     }
-    sound_free(&out);
-    sound_free(&in);
 }
-END_TEST
 
 /* The mask of each part of a file whose masks are gains of 0.5 and 0.25. */
 static void expect_parts(const char *arguments, size_t frames, const char *parts, double each)
@@ -344,14 +300,11 @@ static void expect_parts(const char *arguments, size_t frames, const char *parts
             ck_assert_double_eq_tol((double)out.block.data[0][i],
                                     gain * (double)in.block.data[0][i % FRAMES], 1e-6);
     }
-    sound_free(&in);
-    sound_free(&out);
 }
 
 /* Nothing that the script names is left out: the sound of 2 s repeats. */
 START_TEST(scripts_outlast_the_sound)
 {
-    command_clean();
     sound_noise_file("in.wav", 9, FLOAT_WAV, RATE, 1, FRAMES);
     sound_text("half.txt", "0.5\n");
     sound_text("quarter.txt", "0.25\n");
@@ -370,12 +323,10 @@ START_TEST(scripts_outlast_the_sound)
                     "\"$HALO\" listen in.wav --mask half.txt --or --mask quarter.txt --to-file "
                     "o.wav --script '0:A 5s:B' --seconds 5");
 }
-END_TEST
 
 /* As it is, or as loud and as late as the masks; in stereo, where a mask makes that. */
 START_TEST(the_dry_sound_is_a_choice)
 {
-    command_clean();
     struct sound in = sound_noise("in.wav", 10, FLOAT_WAV, RATE, 1, FRAMES);
     sound_text("wide.txt", "0 0\n0.25 0.25\n");
     for (int matched = 0; matched < 2; matched++) {
@@ -393,11 +344,8 @@ START_TEST(the_dry_sound_is_a_choice)
             for (size_t c = 0; c < 2 && (i % (RATE / 2) > RATE / 100 || i < RATE / 2); c++)
                 ck_assert_double_eq_tol((double)out.block.data[c][i], gain * of, 1e-4);
         }
-        sound_free(&out);
     }
-    sound_free(&in);
 }
-END_TEST
 
 /* Files through A and through B; the loudness of each. */
 static void expect_equal_loudness(const char *sound, const char *masks, const char *options)
@@ -408,7 +356,6 @@ static void expect_equal_loudness(const char *sound, const char *masks, const ch
                      masks, (char)('A' + i), options);
         struct sound out = sound_load("out.wav");
         levels[i] = sound_libebur128_loudness(&out);
-        sound_free(&out);
     }
     ck_assert_msg(isfinite(levels[0]) && fabs(levels[0] - levels[1]) < 0.02,
                   "%s %s %s: %.3f and %.3f LUFS", sound, masks, options, levels[0], levels[1]);
@@ -420,7 +367,6 @@ START_TEST(masks_of_other_widths_are_compared)
 {
     static const double heard[][3] = {{0.25, 0.25, 0}, {0.5, -0.25, 0}, {0.125, 0.25, -0.5}};
     static const char *const masks[] = {"one.txt", "two.txt", "three.txt"};
-    command_clean();
     struct sound in = sound_noise("in.wav", 8, FLOAT_WAV, RATE, 1, FRAMES);
     sound_text("one.txt", "0.5\n");
     sound_text("two.txt", "1 -0.5\n");
@@ -444,12 +390,9 @@ START_TEST(masks_of_other_widths_are_compared)
                                         heard[(first + part) % 3][c] * (double)in.block.data[0][i],
                                         1e-5);
             }
-        sound_free(&out);
     }
-    sound_free(&in);
     expect_equal_loudness("in.wav", "--mask one.txt --or --mask two.txt", "");
 }
-END_TEST
 
 /* ---- loudness, by libebur128 ---- */
 
@@ -464,18 +407,15 @@ START_TEST(choices_are_equally_loud_to_libebur128)
     };
     static const char *const options[] = {"", "--from 0.5s --to 2s", "--seconds 7.3",
                                           "--from 0.2s --to 0.7s --align centre"};
-    command_clean();
     struct sound sparse = sound_create(FLOAT_WAV, RATE, 1, 3 * RATE);
     uint64_t state = 3;
     for (size_t i = 0; i < sparse.block.frames; i++) /* bursts, and noise about the gate */
         sparse.block.data[0][i] = noise_next(&state) * (i % RATE < RATE / 4 ? 0.2F : 4e-4F);
     sound_save(&sparse, "sparse.wav");
-    sound_free(&sparse);
     for (size_t s = 0; s < sizeof sounds / sizeof *sounds; s++)
         for (size_t m = 0; m < sizeof masks / sizeof *masks; m++)
             expect_equal_loudness(sounds[s], masks[m], options[(s + m) % 4]);
 }
-END_TEST
 
 /* What stands before and after the masks is heard, too, and may change the number of channels. */
 START_TEST(whole_chains_are_matched)
@@ -488,13 +428,11 @@ START_TEST(whole_chains_are_matched)
         "--mask \"$FILTERS/identity.txt\" --or --mask \"$FILTERS/slap-echo.wav\" --spectral "
         "median2d:31x31,part=percussive",
     };
-    command_clean();
     sound_text("sum.txt", "0.5 0.5\n");
     sound_text("two.txt", "1 0.5 -0.5 0.25 1 0.3\n");
     for (size_t i = 0; i < sizeof chains / sizeof *chains; i++)
         expect_equal_loudness("\"$WAV/drums.wav\"", chains[i], "");
 }
-END_TEST
 
 /* ---- options ---- */
 
@@ -567,7 +505,6 @@ START_TEST(wrong_arguments_are_refused)
         {2, "there are none", "in.wav --to-file o.wav --script 0:A"},
         {1, "in.wav", "in.wav --to-file in.wav --force --mask a.txt"},
     };
-    command_clean();
     sound_noise_file("in.wav", 6, FLOAT_WAV, RATE, 1, FRAMES);
     sound_noise_file("empty.wav", 6, FLOAT_WAV, RATE, 1, 0);
     sound_text("a.txt", "1\n");
@@ -576,7 +513,6 @@ START_TEST(wrong_arguments_are_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         command_refused(cases[i].code, cases[i].expected, "\"$HALO\" listen %s", cases[i].line);
 }
-END_TEST
 
 START_TEST(help_lists_the_options)
 {
@@ -588,28 +524,9 @@ START_TEST(help_lists_the_options)
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         ck_assert_msg(strstr(help.out, expected[i]) != NULL, "--help lacks %s", expected[i]);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        a_switch_is_the_two_renders_weighted,
-        a_softer_later_copy_is_indistinguishable,
-        a_softer_later_sound_is_indistinguishable,
-        sounds_of_any_rate_width_and_length_are_compared,
-        any_sound_and_its_copy_are_aligned,
-        unlike_sounds_are_not_aligned,
-        each_choice_has_its_own_mix,
-        the_file_begins_with_the_sound,
-        scripts_outlast_the_sound,
-        the_dry_sound_is_a_choice,
-        masks_of_other_widths_are_compared,
-        plugins_keep_choices_aligned,
-        wrong_arguments_are_refused,
-        help_lists_the_options,
-        choices_are_equally_loud_to_libebur128,
-        whole_chains_are_matched,
-    };
     plugin_rig_prepare();
-    return plugin_rig_code(suite_run("listen_file", tests, sizeof tests / sizeof *tests));
+    return plugin_rig_code(suite_run());
 }

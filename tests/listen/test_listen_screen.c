@@ -13,7 +13,6 @@ static const char choices[] = "--mask bright.txt --or --mask dull.txt";
 
 static void prepare(void)
 {
-    command_clean();
     sound_noise_file("noise.wav", 7, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 1, RATE / 2);
     sound_text("bright.txt", "0.5\n-0.5\n");
     sound_text("dull.txt", "0.5\n0.5\n");
@@ -85,7 +84,6 @@ START_TEST(a_screen_shows_masks_and_their_picture)
     tmux_wait("left with 0");
     tmux_close();
 }
-END_TEST
 
 static bool is_in(const char *screen, const char *expected)
 {
@@ -118,7 +116,6 @@ START_TEST(a_plot_keeps_its_axes)
     }
     tmux_close();
 }
-END_TEST
 
 /* Names that a narrow screen would cut where they are alike. */
 static void make_alike_masks(void)
@@ -181,7 +178,6 @@ START_TEST(tests_fit_on_a_small_screen)
     }
     tmux_close();
 }
-END_TEST
 
 /* The digits of the row with the head and of those below. */
 static void read_head(const char *screen, char digits[80])
@@ -222,7 +218,6 @@ START_TEST(the_head_is_whole_on_a_narrow_screen)
     }
     tmux_close();
 }
-END_TEST
 
 /* In the list of choices, too; and masks that differ in options alone. */
 START_TEST(masks_are_named_by_what_differs)
@@ -243,32 +238,22 @@ START_TEST(masks_are_named_by_what_differs)
     ck_assert_ptr_nonnull(strstr(tmux_wait("1  bright.txt"), "2  bright.txt,delay=100"));
     tmux_close();
 }
-END_TEST
 
 /* The bar of a long render keeps to its row, which the next one replaces. */
 START_TEST(progress_fits_a_narrow_terminal)
 {
-    command_clean();
     sound_noise_file("long.wav", 7, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 4, 30 * RATE);
-    struct sound mask = sound_noise_mask("room.txt", 3, 1, 2 * RATE);
-    sound_free(&mask);
+    sound_noise_mask("room.txt", 3, 1, 2 * RATE);
     tmux_open(40, 10,
               "clear; \"$HALO\" render long.wav out.wav --mask room.txt --precision double "
               "--threads 1; echo ended with $?");
     ck_assert_ptr_null(strstr(tmux_wait("ended with 0"), "["));
     tmux_close();
 }
-END_TEST
 
 int main(void)
 {
     if (!tmux_there())
         return 77;
-    const TTest *const tests[] = {a_screen_shows_masks_and_their_picture,
-                                  a_plot_keeps_its_axes,
-                                  tests_fit_on_a_small_screen,
-                                  the_head_is_whole_on_a_narrow_screen,
-                                  masks_are_named_by_what_differs,
-                                  progress_fits_a_narrow_terminal};
-    return suite_run("listen_screen", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

@@ -405,7 +405,6 @@ START_TEST(switches_of_a_test_are_all_the_same)
     }
     levels_free(&levels);
 }
-END_TEST
 
 /* The same classifier hears the crossfade of the free comparison. */
 START_TEST(a_crossfade_gives_it_away)
@@ -423,7 +422,6 @@ START_TEST(a_crossfade_gives_it_away)
     levels_free(&levels);
     rig_close(&rig);
 }
-END_TEST
 
 /* As long as one of 64 taps takes one of 150,000, which is armed in many blocks. */
 START_TEST(long_masks_take_no_longer)
@@ -456,7 +454,6 @@ START_TEST(long_masks_take_no_longer)
     ck_assert_uint_eq(atomic_load(&rig.session.gap.late), longer);
     rig_close(&rig);
 }
-END_TEST
 
 /* Seconds of a processor for a second of sound, and a switch to the choice before it. */
 static double cost_of(struct rig *rig, size_t choice)
@@ -485,7 +482,6 @@ START_TEST(no_mask_takes_the_step_longer)
     ck_assert_double_lt(least[1], 1.6 * least[0]);
     rig_close(&rig);
 }
-END_TEST
 
 START_TEST(stages_after_the_masks_are_waited_for)
 {
@@ -508,8 +504,3 @@ START_TEST(stages_after_the_masks_are_waited_for)
     }
     rig_close(&rig);
 }
-END_TEST
-
-SUITE_MAIN("listen_switch", switches_of_a_test_are_all_the_same, a_crossfade_gives_it_away,
-           long_masks_take_no_longer, no_mask_takes_the_step_longer,
-           stages_after_the_masks_are_waited_for)

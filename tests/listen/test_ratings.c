@@ -30,7 +30,6 @@ START_TEST(three_things_in_eight_trials)
     expect_mean(ratings_mean(ratings, 8, 3, 2), 1.875, 1.17732134552835, 2.57267865447165);
     expect_friedman(ratings_friedman(ratings, 8, 3), 7.35714285714286, 0.022576588934613628);
 }
-END_TEST
 
 START_TEST(four_things_with_a_trial_of_ties)
 {
@@ -39,7 +38,6 @@ START_TEST(four_things_with_a_trial_of_ties)
     expect_mean(ratings_mean(ratings, 5, 4, 1), 2.6, 1, 4.48307668834844);
     expect_friedman(ratings_friedman(ratings, 5, 4), 8.7, 0.014105902777777778);
 }
-END_TEST
 
 START_TEST(two_things_and_nine)
 {
@@ -50,7 +48,6 @@ START_TEST(two_things_and_nine)
     expect_mean(ratings_mean(nine, 2, 9, 8), 2.5, 1, 5);
     expect_friedman(ratings_friedman(nine, 2, 9), 7.75862068965517, 194544 / 362880.0);
 }
-END_TEST
 
 /* Few trials of one order: n trials of k things have k!^(1 - n). */
 START_TEST(few_trials_are_exact)
@@ -68,7 +65,6 @@ START_TEST(few_trials_are_exact)
     ck_assert_int_eq(all.method, RATINGS_EXACT);
     ck_assert_double_eq_tol(all.p_value / pow(24, -11), 1, 1e-9);
 }
-END_TEST
 
 /* Too many orders: random ones, the same ones each time. */
 START_TEST(many_trials_are_permuted)
@@ -90,7 +86,6 @@ START_TEST(many_trials_are_permuted)
     ck_assert_double_eq_tol(found.statistic, 200.0 * 200 / MANY, 1e-9);
     ck_assert_double_eq_tol(found.p_value / erfc(sqrt(200.0 * 200 / MANY / 2)), 1, 1e-9);
 }
-END_TEST
 
 START_TEST(small_samples_are_inconclusive)
 {
@@ -103,8 +98,3 @@ START_TEST(small_samples_are_inconclusive)
     expect_friedman(ratings_friedman(same, 2, 3), 0, 1);
     expect_friedman(ratings_friedman(same, 0, 3), 0, 1);
 }
-END_TEST
-
-SUITE_MAIN("ratings", three_things_in_eight_trials, four_things_with_a_trial_of_ties,
-           two_things_and_nine, few_trials_are_exact, many_trials_are_permuted,
-           small_samples_are_inconclusive)

@@ -112,7 +112,6 @@ START_TEST(guesses_follow_the_binomial)
     /* X is A in half of all trials: within six standard deviations. */
     ck_assert_double_lt(fabs((double)a - SESSIONS * TRIALS / 2.0), 6 * sqrt(SESSIONS * TRIALS) / 2);
 }
-END_TEST
 
 START_TEST(a_discriminating_listener_is_right)
 {
@@ -124,7 +123,6 @@ START_TEST(a_discriminating_listener_is_right)
     ck_assert_double_eq(result_number(session.abx, "trials_needed"), 5);
     session_end(&session);
 }
-END_TEST
 
 /* A value that depended on the one before would reveal more than the sound does. */
 START_TEST(random_draws_are_independent)
@@ -141,7 +139,6 @@ START_TEST(random_draws_are_independent)
     ck_assert_double_lt(fabs((double)same - DRAWS / 2.0), 6 * sqrt(DRAWS) / 2);
     session_end(&session);
 }
-END_TEST
 
 START_TEST(nothing_is_revealed_before_the_end)
 {
@@ -156,7 +153,6 @@ START_TEST(nothing_is_revealed_before_the_end)
     ck_assert_uint_eq(session.abx->answered, 2);
     session_end(&session);
 }
-END_TEST
 
 START_TEST(feedback_is_given_on_request)
 {
@@ -168,7 +164,6 @@ START_TEST(feedback_is_given_on_request)
     }
     session_end(&session);
 }
-END_TEST
 
 /* In each trial anew: A, B and X come before the answer. It may change until it is confirmed. */
 START_TEST(answers_need_all_sounds_and_may_change)
@@ -193,7 +188,6 @@ START_TEST(answers_need_all_sounds_and_may_change)
     ck_assert_double_eq(result_number(session.abx, "hits"), 8);
     session_end(&session);
 }
-END_TEST
 
 /* ---- the log ---- */
 
@@ -260,7 +254,6 @@ START_TEST(the_log_is_complete_after_each_record)
     json_decref(root);
     session_end(&session);
 }
-END_TEST
 
 START_TEST(a_log_replaces_no_other_file)
 {
@@ -281,7 +274,6 @@ START_TEST(a_log_replaces_no_other_file)
     ck_assert_int_eq(trial_log_open(other.log, command_path("log.json"), true), STATUS_OK);
     session_end(&other);
 }
-END_TEST
 
 /* Whatever happens to the file, at any time before the result: `damage` is run in its folder. */
 START_TEST(a_log_that_was_lost_has_failed)
@@ -313,7 +305,6 @@ START_TEST(a_log_that_was_lost_has_failed)
         session_end(&session);
     }
 }
-END_TEST
 
 START_TEST(stopping_early_is_reported)
 {
@@ -347,7 +338,6 @@ START_TEST(stopping_early_is_reported)
     json_decref(root);
     session_end(&session);
 }
-END_TEST
 
 /* ---- verification ---- */
 
@@ -425,7 +415,6 @@ START_TEST(each_change_is_found)
     json_decref(root);
     session_end(&session);
 }
-END_TEST
 
 /* Makes all hashes anew, from a record on. */
 static void hash_anew(json_t *root, size_t from)
@@ -474,7 +463,6 @@ START_TEST(results_follow_from_what_is_hashed)
     json_decref(root);
     session_end(&session);
 }
-END_TEST
 
 static void set_in(json_t *root, size_t event, const char *name, json_t *value)
 {
@@ -540,7 +528,6 @@ START_TEST(contradictions_are_found)
     json_decref(root);
     session_end(&session);
 }
-END_TEST
 
 /* The first member of any object, once more before it: readers take the one or the other. */
 START_TEST(members_that_are_there_twice_are_refused)
@@ -571,7 +558,6 @@ START_TEST(members_that_are_there_twice_are_refused)
     ck_assert_uint_ge(objects, 14);
     free(text);
 }
-END_TEST
 
 START_TEST(verifying_refuses_other_files)
 {
@@ -582,7 +568,6 @@ START_TEST(verifying_refuses_other_files)
         "7",
         "{\"test\": \"abx\", \"trials\": 16}",
         "{\"test\": \"abx\", \"trials\": 16, \"events\": [], \"sealed_seed\": \"00\"}"};
-    command_clean();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         FILE *file = fopen(command_path("bad.json"), "w");
         fputs(texts[i], file);
@@ -591,7 +576,6 @@ START_TEST(verifying_refuses_other_files)
     }
     ck_assert_int_eq(trial_replay_verify(command_path("none.json"), false), STATUS_FAILED);
 }
-END_TEST
 
 /* ---- going on ---- */
 
@@ -637,7 +621,6 @@ START_TEST(a_log_cut_anywhere_goes_on)
     ck_assert_uint_eq(most, 3);
     free(text);
 }
-END_TEST
 
 /* Records up to where the disk was full are kept, and the test goes on from there. */
 START_TEST(a_full_disk_costs_the_last_records)
@@ -664,7 +647,6 @@ START_TEST(a_full_disk_costs_the_last_records)
     ck_assert_uint_eq(replay.trial->answered, answered - 1);
     trial_replay_free(&replay);
 }
-END_TEST
 
 /* Of a test that runs, the log can be checked, and is not taken by another one. */
 START_TEST(a_running_test_keeps_its_log)
@@ -681,14 +663,3 @@ START_TEST(a_running_test_keeps_its_log)
     trial_replay_free(&replay);
     session_end(&session);
 }
-END_TEST
-
-SUITE_MAIN("trial_abx", guesses_follow_the_binomial, a_discriminating_listener_is_right,
-           random_draws_are_independent, nothing_is_revealed_before_the_end,
-           feedback_is_given_on_request, answers_need_all_sounds_and_may_change,
-           the_log_is_complete_after_each_record, a_log_replaces_no_other_file,
-           stopping_early_is_reported, each_change_is_found, results_follow_from_what_is_hashed,
-           a_log_that_was_lost_has_failed, contradictions_are_found,
-           members_that_are_there_twice_are_refused, verifying_refuses_other_files,
-           a_log_cut_anywhere_goes_on, a_full_disk_costs_the_last_records,
-           a_running_test_keeps_its_log)

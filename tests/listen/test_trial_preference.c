@@ -68,7 +68,6 @@ START_TEST(a_listener_with_a_preference_shows_it)
     json_decref(result);
     session_end(&session);
 }
-END_TEST
 
 /* Each round has each pair, and each pair changes places from round to round. */
 START_TEST(pairs_and_places_are_balanced)
@@ -99,7 +98,6 @@ START_TEST(pairs_and_places_are_balanced)
     ck_assert_double_lt(chi_square, 50.7); /* 5 degrees of freedom: once in 10^9 runs */
     session_end(&session);
 }
-END_TEST
 
 /* The place of a pair's first trial is drawn: of 64 tests, all alike once in 2^63 runs. */
 START_TEST(first_places_are_drawn)
@@ -113,7 +111,6 @@ START_TEST(first_places_are_drawn)
     ck_assert_uint_gt(swapped, 0);
     ck_assert_uint_lt(swapped, 64);
 }
-END_TEST
 
 /* scipy.stats.binomtest; Holm's factors by hand; the penalised likelihood by scipy.optimize.root. */
 START_TEST(statistics_are_those_of_scipy)
@@ -138,7 +135,6 @@ START_TEST(statistics_are_those_of_scipy)
         ck_assert_double_eq_tol(strengths[i], expected[i], 1e-9);
     }
 }
-END_TEST
 
 /* One choice always wins, and nothing was judged. */
 START_TEST(strengths_are_finite)
@@ -156,7 +152,6 @@ START_TEST(strengths_are_finite)
     for (size_t i = 1; i < PREFERENCE_CHOICES_MOST; i++)
         ck_assert(isfinite(strengths[i]) && strengths[i] < strengths[i - 1]);
 }
-END_TEST
 
 START_TEST(preferences_may_change_until_confirmed)
 {
@@ -178,7 +173,6 @@ START_TEST(preferences_may_change_until_confirmed)
     json_decref(result);
     session_end(&session);
 }
-END_TEST
 
 static char *printed(const struct trial *test)
 {
@@ -211,7 +205,6 @@ START_TEST(the_result_is_readable)
     free(text);
     session_end(&session);
 }
-END_TEST
 
 /* ---- verification ---- */
 
@@ -228,7 +221,6 @@ static void expect_fault(const json_t *root, const char *expected)
 START_TEST(verifying_finds_changes)
 {
     struct session session = session_begin(3, 2);
-    command_clean();
     ck_assert_int_eq(trial_log_open(session.log, command_path("log.json"), false), STATUS_OK);
     for (int t = 0; t < 5; t++)
         run_trial(session.test, 2, 10.0 * t);
@@ -260,8 +252,3 @@ START_TEST(verifying_finds_changes)
     json_decref(root);
     session_end(&session);
 }
-END_TEST
-
-SUITE_MAIN("trial_preference", a_listener_with_a_preference_shows_it, pairs_and_places_are_balanced,
-           first_places_are_drawn, statistics_are_those_of_scipy, strengths_are_finite,
-           preferences_may_change_until_confirmed, the_result_is_readable, verifying_finds_changes)

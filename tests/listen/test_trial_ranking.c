@@ -76,7 +76,6 @@ START_TEST(a_discriminating_listener_ranks_them)
     json_decref(result);
     session_end(&session);
 }
-END_TEST
 
 /* 6 orders of 3 masks in 9,999 trials: chi-square of 5 degrees exceeds 50.7 once in 10^9 runs. */
 START_TEST(orders_are_uniform)
@@ -101,7 +100,6 @@ START_TEST(orders_are_uniform)
     ck_assert_double_lt(chi_square, 50.7);
     session_end(&session);
 }
-END_TEST
 
 /* Rankings by a guesser: at most one in twenty is below 5 %, within six standard deviations, and
  * not far fewer, since so many trials have many values of p. */
@@ -128,7 +126,6 @@ START_TEST(guesses_find_no_difference)
     ck_assert_int_gt(below, SESSIONS / 20 - 18);
     ck_assert_int_lt(below, SESSIONS / 20 + 26);
 }
-END_TEST
 
 START_TEST(ratings_may_change_until_confirmed)
 {
@@ -156,7 +153,6 @@ START_TEST(ratings_may_change_until_confirmed)
     ck_assert_uint_eq(trial_choice(ranking, 0), mask);
     session_end(&session);
 }
-END_TEST
 
 static char *printed(const struct trial *ranking)
 {
@@ -191,7 +187,6 @@ START_TEST(the_result_is_readable)
     free(text);
     session_end(&session);
 }
-END_TEST
 
 /* ---- verification ---- */
 
@@ -208,7 +203,6 @@ static void expect_fault(const json_t *root, const char *expected)
 START_TEST(verifying_finds_changes)
 {
     struct session session = session_begin(3, 12);
-    command_clean();
     ck_assert_int_eq(trial_log_open(session.log, command_path("log.json"), false), STATUS_OK);
     for (int t = 0; t < 5; t++)
         run_trial(session.ranking, 3, 10.0 * t);
@@ -240,8 +234,3 @@ START_TEST(verifying_finds_changes)
     json_decref(root);
     session_end(&session);
 }
-END_TEST
-
-SUITE_MAIN("trial_ranking", a_discriminating_listener_ranks_them, orders_are_uniform,
-           guesses_find_no_difference, ratings_may_change_until_confirmed, the_result_is_readable,
-           verifying_finds_changes)

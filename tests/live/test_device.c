@@ -24,22 +24,17 @@ START_TEST(missing_device_is_reported)
 #endif
     ck_assert_str_eq(result.err, "");
 }
-END_TEST
 
 START_TEST(json_without_devices)
 {
     alsa_rig_cards(NULL, 0);
     struct command_result result = command_done("\"$HALO\" devices --json");
-    json_error_t error;
-    json_t *root = json_loads(result.out, JSON_REJECT_DUPLICATES, &error);
-    ck_assert_msg(root != NULL, "%s\n%s", error.text, result.out);
+    json_t *root = command_json(result.out);
     ck_assert(json_is_array(json_object_get(root, "host_apis")));
     json_t *devices = json_object_get(root, "devices"); /* the null device */
     ck_assert_uint_eq(json_array_size(devices), 1);
     ck_assert_str_eq(command_json_string(json_array_get(devices, 0), "name"), "null");
-    json_decref(root);
 }
-END_TEST
 
 START_TEST(alsa_without_default_is_refused)
 {
@@ -50,7 +45,6 @@ START_TEST(alsa_without_default_is_refused)
                     "ALSA_CONFIG_PATH=/nowhere/at/all \"$HALO\" devices");
 #endif
 }
-END_TEST
 
 START_TEST(wrong_arguments_are_refused)
 {
@@ -59,7 +53,6 @@ START_TEST(wrong_arguments_are_refused)
     struct command_result result = command_done("\"$HALO\" devices --help");
     ck_assert_msg(strstr(result.out, "--json") != NULL, "%s", result.out);
 }
-END_TEST
 
 START_TEST(opening_nothing_is_refused)
 {
@@ -72,7 +65,6 @@ START_TEST(opening_nothing_is_refused)
     ck_assert_ptr_null(device);
     device_close(NULL);
 }
-END_TEST
 
 /* As PipeWire and RTKit give it: with a flag, and higher than halo would ask for. */
 static void *call_with_priority(void *context)
@@ -97,7 +89,6 @@ START_TEST(a_higher_priority_is_kept)
     ck_assert_int_eq(pthread_create(&thread, NULL, call_with_priority, &stream), 0);
     pthread_join(thread, NULL);
 }
-END_TEST
 
 /* ---- the device null ---- */
 
@@ -124,7 +115,6 @@ static const char *spec(const char *format)
 START_TEST(maps_choose_channels)
 {
     static const size_t input_map[] = {4, 2}, output_map[] = {1, 4};
-    command_clean();
     struct block signal = live_rig_noise(4, 0, FRAMES, 0.5f);
     live_rig_save(&signal, "in.wav");
     const struct device_request request = {
@@ -152,14 +142,10 @@ START_TEST(maps_choose_channels)
         ck_assert(out[3][i] == 0.5f * signal.data[1][i]);
         ck_assert(out[1][i] == 0 && out[2][i] == 0);
     }
-    sound_free(&played);
-    block_free(&signal);
 }
-END_TEST
 
 START_TEST(mono_input_leaves_two_outputs)
 {
-    command_clean();
     struct block signal = live_rig_noise(1, 0, FRAMES, 0.5f);
     live_rig_save(&signal, "in.wav");
     const struct device_request request = {
@@ -174,10 +160,7 @@ START_TEST(mono_input_leaves_two_outputs)
     ck_assert_int_eq(device_close(device), STATUS_OK);
     struct sound played = sound_load("out.wav");
     ck_assert_uint_eq(played.block.channels, 2);
-    sound_free(&played);
-    block_free(&signal);
 }
-END_TEST
 
 /* A file that is there stays: when nothing was played, when it cannot be written, and when its
  * folder goes away meanwhile. */
@@ -195,7 +178,6 @@ START_TEST(unfinished_output_changes_nothing)
          "\"$HALO\" live --plain --device null:out=o/o.wav --seconds 1; c=$?; mv elsewhere o; exit $c",
          "cannot write o/o.wav"},
     };
-    command_clean();
     command_done("mkdir -p o && echo old >o/o.wav");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct command_result result = command_run("%s", cases[i].way);
@@ -204,7 +186,6 @@ START_TEST(unfinished_output_changes_nothing)
         command_done("test \"$(cat o/o.wav)\" = old && test $(ls o | wc -l) = 1");
     }
 }
-END_TEST
 
 /* Not by its index, by a part of its name, or for want of another. */
 START_TEST(null_is_used_by_its_name_alone)
@@ -218,7 +199,6 @@ START_TEST(null_is_used_by_its_name_alone)
         command_refused(cases[i].code, "there is no", "\"$HALO\" live --plain --seconds 0.1 %s",
                         cases[i].device);
 }
-END_TEST
 
 START_TEST(injected_faults_are_reported)
 {
@@ -247,12 +227,10 @@ START_TEST(injected_faults_are_reported)
     ck_assert_int_eq(device_state(device), DEVICE_RUNNING);
     device_close(device);
 }
-END_TEST
 
 /* A signal ends a stream as q does, also after the end of its input. */
 START_TEST(a_signal_keeps_the_output)
 {
-    command_clean();
     command_done("\"$HALO\" mask make lowpass:1000,taps=4801 -o in.wav");
     pid_t process = command_start("exec \"$HALO\" live -q --device null:in=in.wav,out=out.wav");
     /* Until after the end of its input. */
@@ -265,9 +243,7 @@ START_TEST(a_signal_keeps_the_output)
     ck_assert_str_eq(result.out, "");
     struct sound played = sound_load("out.wav");
     ck_assert_uint_gt(played.block.frames, 4801);
-    sound_free(&played);
 }
-END_TEST
 
 START_TEST(wrong_specs_are_refused)
 {
@@ -285,16 +261,8 @@ START_TEST(wrong_specs_are_refused)
         {"--input null:pace=2 --output null:pace=3,period=x", "period must be from 1 to 16384"},
         {"--device null:rate=8000 --rate 9000", "null does not run at 9000 Hz; it supports 8000"},
     };
-    command_clean();
     alsa_rig_cards(NULL, 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         command_refused(0, cases[i].spec, "\"$HALO\" live --plain --seconds 0.1 %s",
                         cases[i].device);
 }
-END_TEST
-
-SUITE_MAIN("device", missing_device_is_reported, json_without_devices, wrong_arguments_are_refused,
-           alsa_without_default_is_refused, opening_nothing_is_refused, a_higher_priority_is_kept,
-           maps_choose_channels, mono_input_leaves_two_outputs, unfinished_output_changes_nothing,
-           null_is_used_by_its_name_alone, injected_faults_are_reported, a_signal_keeps_the_output,
-           wrong_specs_are_refused)

@@ -305,7 +305,6 @@ START_TEST(drift_is_followed)
         ck_assert_double_eq_tol(sim.ppm_mean, sim.in.ppm, 2);
     }
 }
-END_TEST
 
 /* Of either clock. */
 START_TEST(a_step_of_the_drift_is_followed)
@@ -322,7 +321,6 @@ START_TEST(a_step_of_the_drift_is_followed)
         expect(&sim, 32, 2); /* its first seconds count */
     }
 }
-END_TEST
 
 /* Periods late by up to half a period. */
 START_TEST(late_calls_do_not_get_into_the_ratio)
@@ -337,7 +335,6 @@ START_TEST(late_calls_do_not_get_into_the_ratio)
         expect(&sim, 32, 1);
     }
 }
-END_TEST
 
 /* A clock that becomes slower looks like late calls at first. No estimator knows better for the
  * first seventh of a period of error (docs/measurements.md): beyond 32 frames the bar is a third.
@@ -359,7 +356,6 @@ START_TEST(a_step_behind_late_calls_is_followed)
         expect(&sim, cases[i].delay, simulated_seconds(0) > 600 ? 1 : 20);
     }
 }
-END_TEST
 
 /* ---- lost time ---- */
 
@@ -393,8 +389,3 @@ START_TEST(lost_time_is_one_gap)
         expect_one_gap(&sim, lost[i % 3]);
     }
 }
-END_TEST
-
-SUITE_MAIN("device_bridge", drift_is_followed, a_step_of_the_drift_is_followed,
-           late_calls_do_not_get_into_the_ratio, a_step_behind_late_calls_is_followed,
-           lost_time_is_one_gap)

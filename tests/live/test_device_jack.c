@@ -61,7 +61,6 @@ static void check_halved(size_t period)
         for (size_t i = 0; i < signal.frames; i++)
             ck_assert(jack_wire_recorded(wire)->data[c][i] == 0.5f * signal.data[c][i]);
     jack_wire_close(wire);
-    block_free(&signal);
     jack_rig_end(SIGTERM);
 }
 
@@ -70,7 +69,6 @@ START_TEST(sound_passes_without_delay)
     check_halved(64);
     check_halved(1024);
 }
-END_TEST
 
 START_TEST(silence_plays_where_no_step_runs)
 {
@@ -92,10 +90,8 @@ START_TEST(silence_plays_where_no_step_runs)
             ck_assert(jack_wire_recorded(wire)->data[c][i] == 0);
     device_close(device);
     jack_wire_close(wire);
-    block_free(&signal);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 /* ---- a server that dies ---- */
 
@@ -138,13 +134,11 @@ START_TEST(server_stops_and_comes_back)
 {
     check_death(SIGTERM);
 }
-END_TEST
 
 START_TEST(server_crashes_and_comes_back)
 {
     check_death(SIGKILL);
 }
-END_TEST
 
 /* Stopped, not dead: that is reported, and sound goes on afterwards. */
 START_TEST(a_stopped_server_is_waited_for)
@@ -174,7 +168,6 @@ START_TEST(a_stopped_server_is_waited_for)
     device_close(device);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 /* A client that is closed or opened meanwhile is abandoned, and found again. */
 START_TEST(a_stopped_server_holds_nothing_up)
@@ -198,7 +191,6 @@ START_TEST(a_stopped_server_holds_nothing_up)
     device_close(device);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(list_follows_the_server)
 {
@@ -220,7 +212,6 @@ START_TEST(list_follows_the_server)
     ck_assert_uint_eq(list.count, 1);
     device_list_free(&list);
 }
-END_TEST
 
 /* ---- ports ---- */
 
@@ -292,7 +283,6 @@ START_TEST(ports_are_named_and_counted)
     jack_client_close(eye);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(unconnected_ports_are_left_alone)
 {
@@ -313,7 +303,6 @@ START_TEST(unconnected_ports_are_left_alone)
     jack_client_close(eye);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(connections_come_back)
 {
@@ -359,10 +348,8 @@ START_TEST(connections_come_back)
     device_close(device);
     jack_wire_close(wire);
     jack_client_close(eye);
-    block_free(&signal);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 static int do_nothing(jack_nframes_t frames, void *context)
 {
@@ -413,7 +400,6 @@ START_TEST(own_output_is_reported)
     jack_client_close(eye);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 /* ---- what the server changes ---- */
 
@@ -442,7 +428,6 @@ START_TEST(periods_change)
     jack_client_close(eye);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 /* Faster than real time. */
 START_TEST(sound_is_exact_in_freewheel)
@@ -472,10 +457,8 @@ START_TEST(sound_is_exact_in_freewheel)
     device_close(device);
     jack_client_close(eye);
     jack_wire_close(wire);
-    block_free(&signal);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 static void expect_latency(jack_client_t *eye, const char *port, jack_latency_callback_mode_t mode,
                            jack_nframes_t expected)
@@ -514,7 +497,6 @@ START_TEST(latency_is_reported)
     jack_client_close(eye);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 /* ---- options ---- */
 
@@ -547,29 +529,10 @@ START_TEST(wrong_arguments_are_refused)
                       cases[i].expected, text);
     }
     jack_wire_close(wire);
-    block_free(&signal);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        sound_passes_without_delay,
-        silence_plays_where_no_step_runs,
-        server_stops_and_comes_back,
-        server_crashes_and_comes_back,
-        a_stopped_server_is_waited_for,
-        a_stopped_server_holds_nothing_up,
-        list_follows_the_server,
-        wrong_arguments_are_refused,
-        ports_are_named_and_counted,
-        connections_come_back,
-        periods_change,
-        sound_is_exact_in_freewheel,
-        latency_is_reported,
-        own_output_is_reported,
-        unconnected_ports_are_left_alone,
-    };
-    return jack_rig_is_there() ? suite_run("device_jack", tests, sizeof tests / sizeof *tests) : 77;
+    return jack_rig_is_there() ? suite_run() : 77;
 }

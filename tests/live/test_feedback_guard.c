@@ -175,7 +175,6 @@ static void add_recording(const char *name, double gain)
     struct sound sound = sound_load(path);
     for (size_t i = 0; i < SECONDS_MOST * RATE; i++)
         source[i] += (float)gain * sound.block.data[0][i % sound.block.frames];
-    sound_free(&sound);
 }
 
 /* ---- sounds that are no feedback ---- */
@@ -316,7 +315,6 @@ START_TEST(loud_sounds_stay_as_they_are)
         ck_assert_mem_eq(with, played, frames * sizeof *with);
     }
 }
-END_TEST
 
 /* ---- notes that repeat themselves ---- */
 
@@ -436,7 +434,6 @@ START_TEST(repeated_notes_stay_as_they_are)
     if (getenv("HALO_TEST_TABLE"))
         printf("repeated notes: %zu of %zu muted for a while\n", mutes, runs);
 }
-END_TEST
 
 /* Sounds beside loops that hold lose nothing: the input follows the output, but would not without
  * the source. */
@@ -459,7 +456,6 @@ START_TEST(loops_that_hold_are_left_alone)
                               (double)outcome.events[0].frame / RATE);
             }
 }
-END_TEST
 
 /* ---- loops ---- */
 
@@ -549,7 +545,6 @@ START_TEST(loops_are_muted_soon)
     ck_assert_uint_eq(voice.soon, 4);
     ck_assert_uint_eq(hiss.soon, 4);
 }
-END_TEST
 
 /* With and without direct sound (room 3 has none), and something loud beside it. */
 START_TEST(most_loops_are_muted)
@@ -569,7 +564,6 @@ START_TEST(most_loops_are_muted)
     show("all", &all);
     ck_assert_uint_ge(10 * all.soon, 7 * all.loops);
 }
-END_TEST
 
 /* ---- after a mute ---- */
 
@@ -617,9 +611,7 @@ START_TEST(a_loop_is_tried_again_quietly)
     struct sound recorded = sound_load("recorded.wav");
     ck_assert_uint_eq(recorded.block.frames, loop.frames);
     ck_assert_mem_eq(recorded.block.data[0], played, loop.frames * sizeof *played);
-    sound_free(&recorded);
 }
-END_TEST
 
 /* A loop that rings at the low ceiling is not called none, however it came there. */
 START_TEST(a_loop_that_rings_quietly_is_muted_again)
@@ -648,7 +640,6 @@ START_TEST(a_loop_that_rings_quietly_is_muted_again)
             }
     ck_assert_uint_ge(again, 6);
 }
-END_TEST
 
 /* The loop was opened, and what is heard now is above the low ceiling all the time. */
 START_TEST(what_is_loud_without_the_loop_comes_back)
@@ -670,7 +661,6 @@ START_TEST(what_is_loud_without_the_loop_comes_back)
         ck_assert_uint_lt(last->frame, 6.5 * RATE);
     }
 }
-END_TEST
 
 /* A generator's tone can grow as a loop's does, and stay. The input goes on during the mute. */
 START_TEST(a_wrong_mute_is_undone)
@@ -690,7 +680,6 @@ START_TEST(a_wrong_mute_is_undone)
     ck_assert_double_eq(event_of(&outcome, 1)->value, 1);
     ck_assert_uint_lt(back - muted, 0.3 * RATE);
 }
-END_TEST
 
 /* NaN finds nothing and breaks nothing; 16 channels, of which one pair is a loop. */
 START_TEST(one_channel_of_many)
@@ -721,21 +710,4 @@ START_TEST(one_channel_of_many)
     ck_assert_int_eq(act, FEEDBACK_MUTE);
     feedback_guard_destroy(guard);
     feedback_guard_destroy(NULL);
-}
-END_TEST
-
-int main(void)
-{
-    const TTest *const tests[] = {loud_sounds_stay_as_they_are,
-                                  repeated_notes_stay_as_they_are,
-                                  loops_that_hold_are_left_alone,
-                                  loops_are_muted_soon,
-                                  most_loops_are_muted,
-                                  a_loop_is_tried_again_quietly,
-                                  a_loop_that_rings_quietly_is_muted_again,
-                                  what_is_loud_without_the_loop_comes_back,
-                                  a_wrong_mute_is_undone,
-                                  one_channel_of_many};
-    command_folder(); /* names the folder of the recordings */
-    return suite_run("feedback_guard", tests, sizeof tests / sizeof *tests);
 }

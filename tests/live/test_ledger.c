@@ -6,6 +6,7 @@
 #include "live/session/ledger.h"
 #include "live_rig.h"
 #include "sanitizer.h"
+#include "stream.h"
 #include "suite.h"
 
 #include <dirent.h>
@@ -82,7 +83,6 @@ START_TEST(causes_of_late_blocks)
     ck_assert_uint_eq(ledger.late, ledger_total(&ledger) - 1);
     ledger_free(&ledger);
 }
-END_TEST
 
 /* ---- what a late step used ---- */
 
@@ -131,7 +131,6 @@ START_TEST(a_late_step_that_rests_computes_little)
         ck_assert_msg(used.cpu_ns < 20 * MS, "%zu before: %lld ns", before, (long long)used.cpu_ns);
     }
 }
-END_TEST
 
 /* Right after one that was late, all is known. */
 START_TEST(a_late_step_that_computes_does_so)
@@ -143,7 +142,6 @@ START_TEST(a_late_step_that_computes_does_so)
     ck_assert_msg(used.cpu_ns >= 40 * MS && used.cpu_ns < 50 * MS, "%lld ns",
                   (long long)used.cpu_ns);
 }
-END_TEST
 
 /* What the ledger says of a call that comes 400 ms late, after a pause of the control thread. */
 static enum outage_cause cause_after(struct ledger_sight then, struct block_time time)
@@ -179,7 +177,6 @@ START_TEST(a_stop_is_neither_work_nor_waiting)
     ck_assert_int_eq(cause_after(slept, in_step), OUTAGE_PREEMPTED);
     ck_assert_int_eq(cause_after(worked, called_late), OUTAGE_CALLED_LATE);
 }
-END_TEST
 
 START_TEST(the_verdict_is_the_most_frequent_cause)
 {
@@ -197,7 +194,6 @@ START_TEST(the_verdict_is_the_most_frequent_cause)
     ck_assert_ptr_nonnull(strstr(text, "rtprio"));
     ledger_free(&ledger);
 }
-END_TEST
 
 START_TEST(more_than_it_keeps_is_counted)
 {
@@ -212,7 +208,6 @@ START_TEST(more_than_it_keeps_is_counted)
     json_decref(array);
     ledger_free(&ledger);
 }
-END_TEST
 
 /* Nobody reads the times. */
 START_TEST(dropped_times_are_counted)
@@ -221,7 +216,7 @@ START_TEST(dropped_times_are_counted)
     struct live *live;
     struct block in = {0};
     ck_assert_int_eq(chain_create(1, 16, &chain), STATUS_OK);
-    ck_assert_int_eq(block_init(&in, 2, 16, "a test"), STATUS_OK);
+    in = stream_block(2, 16);
     const struct live_settings settings = {
         .rate = RATE, .ceiling = 1, .gain = 1, .device_outputs = 1};
     ck_assert_int_eq(live_create(&settings, chain, NULL, NULL, &live), STATUS_OK);
@@ -234,9 +229,7 @@ START_TEST(dropped_times_are_counted)
     ck_assert_uint_eq(live_dropped_times(live) + read, steps);
     live_destroy(live);
     filter_destroy(chain);
-    block_free(&in);
 }
-END_TEST
 
 /* The device's block counts, however long those of the chain are. */
 START_TEST(a_call_is_one_block)
@@ -247,7 +240,7 @@ START_TEST(a_call_is_one_block)
     struct block in = {0};
     struct block_time time;
     ck_assert_int_eq(chain_create(1, 16, &chain), STATUS_OK);
-    ck_assert_int_eq(block_init(&in, 2, 4096, "a test"), STATUS_OK);
+    in = stream_block(2, 4096);
     const struct live_settings settings = {
         .rate = RATE, .ceiling = 1, .gain = 1, .device_outputs = 1};
     ck_assert_int_eq(live_create(&settings, chain, NULL, NULL, &live), STATUS_OK);
@@ -268,9 +261,7 @@ START_TEST(a_call_is_one_block)
     }
     live_destroy(live);
     filter_destroy(chain);
-    block_free(&in);
 }
-END_TEST
 
 /* ---- real ones ---- */
 
@@ -281,11 +272,8 @@ static json_t *read_report(void)
     json_t *report = NULL;
     FILE *file = fopen(command_path(".out"), "r");
     ck_assert_ptr_nonnull(file);
-    while (fgets(line, sizeof line, file)) {
-        json_decref(report);
-        report = json_loads(line, 0, NULL);
-        ck_assert_ptr_nonnull(report);
-    }
+    while (fgets(line, sizeof line, file))
+        report = command_json(line);
     fclose(file);
     return report;
 }
@@ -336,7 +324,6 @@ static double longest_gap(const json_t *report, const char *cause)
 /* Its log says so as well, and still replays. */
 START_TEST(a_stopped_process)
 {
-    command_clean();
     pid_t process = live_rig_start("--json --device null:pace=1.001 --block 256 " SHORT_MASK
                                    "--record rec.wav --record-dry dry.wav");
     live_rig_rest(300);
@@ -348,11 +335,9 @@ START_TEST(a_stopped_process)
     expect_cause(report, "stopped");
     double gap = longest_gap(report, "stopped");
     ck_assert_msg(gap > 400, "a gap of %g ms", gap);
-    json_decref(report);
     command_done("grep -q '\"cause\":\"stopped\".*\"event\":\"outage\"' rec.wav.log && "
                  "\"$HALO\" render dry.wav again.wav --replay rec.wav.log");
 }
-END_TEST
 
 /* Some 19 ms of computing for 1.3 ms of sound; ThreadSanitizer makes it fifty times slower. */
 #define HEAVY "--device null:channels=8,pace=4 --block 64 --backend direct --fade 20ms "
@@ -366,36 +351,29 @@ END_TEST
 
 START_TEST(a_step_that_is_too_long)
 {
-    command_clean();
     pid_t process = live_rig_start("--json " HEAVY "--mask " HEAVY_MASK);
     live_rig_rest(200);
     json_t *report = end(process);
     expect_cause(report, "too_long");
     ck_assert(command_json_number(report, "late") > 0);
-    json_decref(report);
     struct command_result result =
         command_done("\"$HALO\" live --plain --no-feedback-guard " HEAVY "--seconds 0.02 "
                      "--mask " HEAVY_MASK);
     const char *verdict = strstr(result.err, ": the step computed for longer than a block lasts; ");
     ck_assert_msg(verdict != NULL, "%s", result.err);
 }
-END_TEST
 
 START_TEST(a_change_of_mask)
 {
-    command_clean();
     pid_t process = live_rig_start("--json " HEAVY "--mask " HEAVY_MASK "--or --mask " HEAVY_MASK);
     live_rig_keys("2");
     live_rig_rest(700);
     json_t *report = end(process);
     expect_cause(report, "mask_change");
-    json_decref(report);
 }
-END_TEST
 
 START_TEST(lost_sound)
 {
-    command_clean();
     command_done(
         "\"$HALO\" live --json --device null:pace=4,xrun=4800 --block 256 --seconds 0.5 " SHORT_MASK);
     json_t *report = read_report();
@@ -409,22 +387,17 @@ START_TEST(lost_sound)
             ck_assert(command_json_number(outage, "frame") == 4864); /* the first block after */
     }
     ck_assert_uint_eq(lost, 1);
-    json_decref(report);
 }
-END_TEST
 
 START_TEST(a_lost_device)
 {
-    command_clean();
     pid_t process = live_rig_start("--json --device null:pace=4,lose=24000,back=2 --block 256 "
                                    "--reconnect " SHORT_MASK);
     live_rig_wait("the device is back");
     json_t *report = end(process);
     expect_cause(report, "device_lost");
     ck_assert(longest_gap(report, "device_lost") > 300);
-    json_decref(report);
 }
-END_TEST
 
 /* ---- other programs on the same processor ---- */
 
@@ -505,13 +478,4 @@ START_TEST(a_busy_loop_on_its_processor)
         printf("the machine is too slow to show what preempts a step\n");
     else
         expect_cause(report, "preempted");
-    json_decref(report);
 }
-END_TEST
-
-SUITE_MAIN("ledger", causes_of_late_blocks, a_late_step_that_rests_computes_little,
-           a_late_step_that_computes_does_so, a_stop_is_neither_work_nor_waiting,
-           the_verdict_is_the_most_frequent_cause, more_than_it_keeps_is_counted,
-           a_call_is_one_block, dropped_times_are_counted, a_stopped_process,
-           a_step_that_is_too_long, a_change_of_mask, lost_sound, a_lost_device,
-           a_busy_loop_on_its_processor)

@@ -63,11 +63,7 @@ static bool is_output(size_t block, const char *stages)
                     (output.frames - delay) * sizeof(float));
         if (whole)
             live_rig_expect(&output, &truth.block, SILENCE, frames - SILENCE);
-        block_free(&output);
-        sound_free(&truth);
     }
-    block_free(&signal);
-    sound_free(&in);
     return whole;
 }
 
@@ -82,7 +78,6 @@ START_TEST(output_equals_render)
 {
     check_output(1024, "--mask \"$FILTERS/hall.wav\"");
 }
-END_TEST
 
 /* False: the card was gone before much of it was heard. */
 static bool is_heard_until_unplugged(void)
@@ -100,7 +95,6 @@ static bool is_heard_until_unplugged(void)
     }
     struct sound output = sound_load("rec.wav");
     size_t frames = output.block.frames;
-    sound_free(&output);
     ck_assert_uint_le(frames, RATE / 2);
     return frames > RATE / 8;
 }
@@ -111,7 +105,6 @@ START_TEST(an_unplugged_card_ends_it_with_one_line)
     while (!is_heard_until_unplugged())
         ck_assert_msg(++tries < 15, "the machine is too slow for the card");
 }
-END_TEST
 
 /* That many frames of two channels. */
 static void wait_for_recording(size_t frames)
@@ -127,7 +120,6 @@ static void wait_for_recording(size_t frames)
 
 START_TEST(a_card_that_is_plugged_in_again_resumes)
 {
-    command_clean();
     struct alsa_card card = {.name = "card", .unplug = RATE / 2};
     alsa_rig_cards(&card, 1);
     pid_t process = live_rig_start("--device card --block 256 --reconnect --record rec.wav "
@@ -141,13 +133,11 @@ START_TEST(a_card_that_is_plugged_in_again_resumes)
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
 }
-END_TEST
 
 /* As libpulse may when its server is killed: nothing else in that process gets sound again, and a
  * service is started anew. */
 START_TEST(a_sound_system_that_hangs_ends_it)
 {
-    command_clean();
     if (!getenv("HALO_TEST_FULL")) /* it takes as long as it has to be given to return */
         return;
     const struct alsa_card card = {.name = "card", .unplug = RATE / 2, .hangs = 1};
@@ -159,7 +149,6 @@ START_TEST(a_sound_system_that_hangs_ends_it)
     command_expect(result.err,
                    "the sound system hangs since ALSA: card was lost: start halo again");
 }
-END_TEST
 
 static double number_of(const json_t *root, const char *object, const char *name)
 {
@@ -169,18 +158,15 @@ static double number_of(const json_t *root, const char *object, const char *name
 START_TEST(a_signal_ends_an_opening_that_hangs)
 {
     const struct alsa_card card = {.name = "card", .hangs = 2};
-    command_clean();
     alsa_rig_cards(&card, 1);
     struct command_result result =
         command_run("timeout -k 3 2 \"$HALO\" live --json --device card --block 256");
     ck_assert_msg(result.code == 124, "%d: %s, %s", result.code, result.err,
                   result.out); /* 137: it was killed */
-    json_t *root = json_loads(result.out, 0, NULL), *error = json_object_get(root, "error");
+    json_t *root = command_json(result.out), *error = json_object_get(root, "error");
     ck_assert_msg(error != NULL, "%s", result.out);
     ck_assert_double_eq(number_of(error, NULL, "code"), 143);
-    json_decref(root);
 }
-END_TEST
 
 /* ---- two cards ---- */
 
@@ -199,11 +185,9 @@ static bool plays_from_card_to_card(unsigned rate_in, double clock_ppm)
         command_done("\"$HALO\" live --json --meter-interval 60 --no-feedback-guard "
                      "--input here --output there --block %d --seconds %d | tail -n 1",
                      BLOCK, SECONDS);
-    json_t *root = json_loads(result.out, 0, NULL);
-    ck_assert_msg(root != NULL, "%s\n%s", result.out, result.err);
+    json_t *root = command_json(result.out);
     double lost = number_of(root, NULL, "lost"), ppm = number_of(root, "bridge", "ratio_ppm");
     double delay = number_of(root, "bridge", "latency");
-    json_decref(root);
     printf("%g lost, %+.1f ppm, delay %g frames\n", lost, ppm, delay);
     ck_assert_double_gt(delay, BLOCK);
     if (lost > 0 || fabs(ppm - clock_ppm) > 20)
@@ -224,8 +208,3 @@ START_TEST(two_cards_have_two_clocks)
             ck_assert_msg(++tries < 5, "the machine is too slow for two cards");
     }
 }
-END_TEST
-
-SUITE_MAIN("live_alsa", output_equals_render, an_unplugged_card_ends_it_with_one_line,
-           a_card_that_is_plugged_in_again_resumes, a_sound_system_that_hangs_ends_it,
-           a_signal_ends_an_opening_that_hangs, two_cards_have_two_clocks)

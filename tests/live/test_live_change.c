@@ -74,7 +74,6 @@ START_TEST(a_chain_offered_within_a_block_begins_with_the_next)
     free_slot(&coming.slot);
     live_change_free(&change);
 }
-END_TEST
 
 /* One that was offered between two blocks begins with the block that follows, and hears it. */
 START_TEST(a_chain_offered_between_blocks_begins_at_once)
@@ -97,7 +96,3 @@ START_TEST(a_chain_offered_between_blocks_begins_at_once)
     free_slot(&coming.slot);
     live_change_free(&change);
 }
-END_TEST
-
-SUITE_MAIN("live_change", a_chain_offered_within_a_block_begins_with_the_next,
-           a_chain_offered_between_blocks_begins_at_once)

@@ -16,7 +16,6 @@ static void save_ramp(uint32_t rate)
     for (size_t i = 0; i < FRAMES; i++)
         in.block.data[0][i] = 0.5f * (float)(i % RAMP) / RAMP;
     sound_save(&in, "in.wav");
-    sound_free(&in);
 }
 
 static json_t *run_live(const char *input, const char *output)
@@ -26,8 +25,7 @@ static json_t *run_live(const char *input, const char *output)
         "--input null:in=in.wav,pace=0,%s --output null:out=out.wav,pace=0,period=%d,%s "
         "--seconds 30 | tail -n 1",
         input, PERIOD_OUT, output);
-    json_t *root = json_loads(result.out, 0, NULL);
-    ck_assert_msg(root != NULL, "%s\n%s", result.out, result.err);
+    json_t *root = command_json(result.out);
     return root;
 }
 
@@ -53,7 +51,6 @@ static void expect_delay(double rate, double ppm, double step, double to, double
         least = fmin(least, error);
         most = fmax(most, error);
     }
-    sound_free(&out);
     printf("delay %+.2f to %+.2f frames beside %g\n", least, most, delay);
     ck_assert_double_ge(least, -32);
     ck_assert_double_le(most, 32);
@@ -79,10 +76,8 @@ START_TEST(clocks_that_differ_lose_nothing)
         ck_assert_double_eq(json_number_value(json_object_get(root, "lost")), 0);
         expect_delay(cases[i].rate, cases[i].ppm, cases[i].step, cases[i].to,
                      json_number_value(json_object_get(bridge, "latency")));
-        json_decref(root);
     }
 }
-END_TEST
 
 /* A busy machine has others, too: steps that were slow. */
 static size_t outages(const json_t *root, const char *cause)
@@ -111,28 +106,20 @@ START_TEST(an_xrun_is_one_gap)
                           json_number_value(json_object_get(bridge, "latency"));
         double error = fmod(expected, RAMP) - 2.0 * RAMP * (double)out.block.data[0][25 * RATE];
         ck_assert_double_le(fabs(error), 32);
-        sound_free(&out);
-        json_decref(root);
     }
 }
-END_TEST
 
 START_TEST(one_device_has_one_clock)
 {
-    command_clean();
     struct command_result result = command_done(
         "\"$HALO\" live --json --input null:pace=0 --output null --seconds 1 | tail -n 1");
-    json_t *root = json_loads(result.out, 0, NULL);
-    ck_assert_ptr_nonnull(root);
+    json_t *root = command_json(result.out);
     ck_assert_ptr_null(json_object_get(root, "bridge"));
-    json_decref(root);
 }
-END_TEST
 
 /* Without --reconnect: they are opened again, with another bridge. */
 START_TEST(another_rate_of_one_clock_is_followed)
 {
-    command_clean();
     save_ramp(RATE);
     struct command_result result = command_done(
         "\"$HALO\" live --json --no-feedback-guard --seconds 1.5 --input null:in=in.wav "
@@ -142,7 +129,3 @@ START_TEST(another_rate_of_one_clock_is_followed)
     command_expect(result.out, "\"cause\":\"device_reopened\"");
     ck_assert_ptr_null(strstr(result.out, "device_lost"));
 }
-END_TEST
-
-SUITE_MAIN("live_clocks", clocks_that_differ_lose_nothing, an_xrun_is_one_gap,
-           one_device_has_one_clock, another_rate_of_one_clock_is_followed)

@@ -72,15 +72,12 @@ START_TEST(wrong_arguments_are_refused)
                         "--seconds 0.05 %s",
                         cases[i].options);
 }
-END_TEST
 
 START_TEST(missing_device_is_reported)
 {
-    command_clean();
     alsa_rig_cards(NULL, 0);
     command_refused(1, "", "timeout -s KILL 20 \"$HALO\" live --plain --record r.wav");
 }
-END_TEST
 
 /* ---- the screen ---- */
 
@@ -144,7 +141,6 @@ START_TEST(keys_do_what_the_screen_shows)
     tmux_close();
     live_rig_expect_replay();
 }
-END_TEST
 
 START_TEST(ctrl_c_at_the_screen_ends_it)
 {
@@ -157,7 +153,6 @@ START_TEST(ctrl_c_at_the_screen_ends_it)
     command_expect(tmux_wait("ended with"), "ended with 130");
     tmux_close();
 }
-END_TEST
 
 /* ---- line output ---- */
 
@@ -197,7 +192,6 @@ START_TEST(every_line_is_json_and_the_last_reports)
     ck_assert((double)json_array_size(json_object_get(line, "ledger")) <= entries);
     json_decref(line);
 }
-END_TEST
 
 /* ---- mask files that change ---- */
 
@@ -244,10 +238,7 @@ START_TEST(a_mask_that_changes_fades_in)
     }
     ck_assert_uint_ge(between, RATE / 50 - 4);
     ck_assert_uint_le(between, RATE / 50);
-    sound_free(&output);
-    sound_free(&dry);
 }
-END_TEST
 
 /* A mask becomes longer than any that there was, and the chain is another one, with what was set.
  */
@@ -278,10 +269,7 @@ START_TEST(a_mask_that_becomes_long_fades_in)
         double truth = pow(10, 1.0 / 20) * (0.125 * (double)in[i] + 0.25 * (double)in[i - FAR]);
         ck_assert_double_eq_tol((double)output.block.data[0][i], truth, 1e-6);
     }
-    sound_free(&output);
-    sound_free(&dry);
 }
-END_TEST
 
 /* ---- signals ---- */
 
@@ -302,9 +290,7 @@ START_TEST(ctrl_c_fades_out_and_reports)
     ck_assert(fabsf(samples[frames - RATE / 4]) > 0.2f);
     for (size_t i = frames - RATE / 4; i + 1 < frames; i++) /* nothing is truncated */
         ck_assert(fabsf(fabsf(samples[i]) - fabsf(samples[i + 1])) < 1e-3f);
-    sound_free(&output);
 }
-END_TEST
 
 /* A stream that a signal ends has not failed: its report is the last line, in the form of all. */
 START_TEST(a_signal_is_the_end_of_the_lines)
@@ -323,15 +309,12 @@ START_TEST(a_signal_is_the_end_of_the_lines)
         json_t *root = NULL;
         for (char *line = strtok(result.out, "\n"); line; line = strtok(NULL, "\n")) {
             ck_assert_msg(strncmp(line, "{\"event\":", 9) == 0, "%s", line);
-            json_decref(root);
             root = command_json(line);
             event = command_json_string(root, "event");
         }
         ck_assert_str_eq(event, "report");
-        json_decref(root);
     }
 }
-END_TEST
 
 START_TEST(a_second_ctrl_c_ends_it_at_once)
 {
@@ -348,7 +331,6 @@ START_TEST(a_second_ctrl_c_ends_it_at_once)
     }
     ck_assert(at_once);
 }
-END_TEST
 
 /* timeout(1) sends its signal to the child and to the group that the child is in. On a busy machine
  * the second comes too late to be the same. */
@@ -366,7 +348,6 @@ START_TEST(a_signal_that_comes_twice_is_one)
     }
     ck_assert(reported);
 }
-END_TEST
 
 START_TEST(a_recording_is_readable_after_a_crash)
 {
@@ -396,10 +377,7 @@ START_TEST(a_recording_is_readable_after_a_crash)
     size_t frames =
         output.block.frames < again.block.frames ? output.block.frames : again.block.frames;
     live_rig_expect(&output.block, &again.block, 0, frames);
-    sound_free(&output);
-    sound_free(&again);
 }
-END_TEST
 
 START_TEST(what_spoils_sound_is_said_when_quiet)
 {
@@ -413,7 +391,6 @@ START_TEST(what_spoils_sound_is_said_when_quiet)
                           "--replay dry.wav.log");
     command_expect(result.err, " clipped\n");
 }
-END_TEST
 
 /* And in no list. */
 START_TEST(a_former_name_is_understood)
@@ -423,12 +400,3 @@ START_TEST(a_former_name_is_understood)
     command_expect(result.out, "--no-feedback-guard");
     ck_assert_ptr_null(strstr(result.out, "howl"));
 }
-END_TEST
-
-SUITE_MAIN("live_control", wrong_arguments_are_refused, a_former_name_is_understood,
-           missing_device_is_reported, keys_do_what_the_screen_shows, ctrl_c_at_the_screen_ends_it,
-           every_line_is_json_and_the_last_reports, a_mask_that_changes_fades_in,
-           a_mask_that_becomes_long_fades_in, ctrl_c_fades_out_and_reports,
-           a_signal_is_the_end_of_the_lines, a_second_ctrl_c_ends_it_at_once,
-           a_signal_that_comes_twice_is_one, a_recording_is_readable_after_a_crash,
-           what_spoils_sound_is_said_when_quiet)

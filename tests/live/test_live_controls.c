@@ -126,7 +126,6 @@ START_TEST(steps_are_as_ports_are)
     expect("5 gain @wet -4 dB");
     end();
 }
-END_TEST
 
 START_TEST(keys_cycle_through_all_controls)
 {
@@ -151,7 +150,6 @@ START_TEST(keys_cycle_through_all_controls)
     ck_assert(!live_controls_key(&controls, 0x1f600));
     end();
 }
-END_TEST
 
 START_TEST(the_step_reports_the_frame_of_a_change)
 {
@@ -172,7 +170,6 @@ START_TEST(the_step_reports_the_frame_of_a_change)
     ck_assert(stage_mix_value(stages.stages[2].mixed, STAGE_CONTROL_BYPASS) > 0);
     end();
 }
-END_TEST
 
 /* Samples of blocks that went through. */
 static void expect_scaled(double scale, uint64_t latency)
@@ -216,7 +213,6 @@ START_TEST(the_dry_sound_has_the_gains)
     expect_scaled(0.1, chain->latency);
     end();
 }
-END_TEST
 
 static void refuse(size_t stage, const char *symbol, const char *value, const char *expected)
 {
@@ -245,7 +241,6 @@ START_TEST(impossible_requests_are_refused)
     expect("2 gain @mix 0.5");
     end();
 }
-END_TEST
 
 /* Words of a spec are looked for as controls; one that is none is no failure of the caller's. */
 START_TEST(failures_after_a_spec_reach_who_keeps_them)
@@ -267,16 +262,9 @@ START_TEST(failures_after_a_spec_reach_who_keeps_them)
     log_capture(NULL, 0);
     end();
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {steps_are_as_ports_are,
-                                  keys_cycle_through_all_controls,
-                                  the_step_reports_the_frame_of_a_change,
-                                  the_dry_sound_has_the_gains,
-                                  impossible_requests_are_refused,
-                                  failures_after_a_spec_reach_who_keeps_them};
     plugin_rig_prepare();
-    return plugin_rig_code(suite_run("live_controls", tests, sizeof tests / sizeof *tests));
+    return plugin_rig_code(suite_run());
 }

@@ -52,12 +52,10 @@ static bool is_output_equal(size_t longer)
         command_done("\"$HALO\" render in.wav truth.wav %s", stages);
         struct sound truth = sound_load("truth.wav");
         live_rig_expect(jack_wire_recorded(wire), &truth.block, 0, signal.frames);
-        sound_free(&truth);
     }
     if (!in_time)
         printf("too late, %zu gaps: %s", jack_wire_gaps(wire), result.err);
     jack_wire_close(wire);
-    block_free(&signal);
     jack_rig_end(SIGTERM);
     return in_time;
 }
@@ -66,7 +64,6 @@ START_TEST(output_equals_render)
 {
     take_in_time(is_output_equal);
 }
-END_TEST
 
 /* ---- a loop ---- */
 
@@ -98,7 +95,6 @@ static bool is_loop_muted(size_t longer)
     float loud = peak_between(output, 0, 2 * RATE),
           later = peak_between(output, 3 * RATE, 6 * RATE);
     jack_wire_close(wire);
-    block_free(&signal);
     jack_rig_end(SIGTERM);
     if (!in_time)
         return false;
@@ -109,8 +105,6 @@ static bool is_loop_muted(size_t longer)
     command_done("\"$HALO\" render dry.wav again.wav -q --replay wet.wav.log");
     struct sound wet = sound_load("wet.wav"), again = sound_load("again.wav");
     sound_expect_same(&wet, &again); /* with the mute and the try */
-    sound_free(&wet);
-    sound_free(&again);
     return true;
 }
 
@@ -118,13 +112,11 @@ START_TEST(a_loop_is_muted)
 {
     take_in_time(is_loop_muted);
 }
-END_TEST
 
 /* ---- a server that stops, or dies ---- */
 
 START_TEST(a_stopped_server_is_waited_for)
 {
-    command_clean();
     jack_rig_start(RATE, 128);
     pid_t process = live_rig_start("--mask \"$FILTERS/hall.wav\"");
     jack_rig_signal(SIGSTOP);
@@ -138,12 +130,10 @@ START_TEST(a_stopped_server_is_waited_for)
     ck_assert_msg(result.code == 0, "%s", result.err);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 /* Neither may hold it up for long, nor may it play somewhere else. */
 START_TEST(a_stopped_server_is_named_and_left)
 {
-    command_clean();
     jack_rig_start(RATE, 128);
     pid_t process = live_rig_start("--json --mask \"$FILTERS/hall.wav\"");
     jack_rig_signal(SIGSTOP);
@@ -164,7 +154,6 @@ START_TEST(a_stopped_server_is_named_and_left)
     jack_rig_signal(SIGCONT);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 static void check_death(int number)
 {
@@ -181,7 +170,6 @@ static void check_death(int number)
     ck_assert_msg(strstr(result.err, "rec.wav: 0.") != NULL, "%s", result.err);
     struct sound output = sound_load("rec.wav");
     ck_assert_uint_gt(output.block.frames, RATE / 5);
-    sound_free(&output);
     command_done("head -n 1 rec.wav.log | grep -F '\"device\":\"JACK: system\"'");
 }
 
@@ -190,11 +178,9 @@ START_TEST(a_dead_server_ends_it_with_one_line)
     check_death(SIGTERM);
     check_death(SIGKILL);
 }
-END_TEST
 
 START_TEST(it_comes_back_with_the_server)
 {
-    command_clean();
     jack_rig_start(RATE, 128);
     pid_t process = live_rig_start("--reconnect --rate 48000 --record rec.wav --record-dry "
                                    "dry.wav --mask \"$FILTERS/hall.wav\"");
@@ -214,10 +200,8 @@ START_TEST(it_comes_back_with_the_server)
                   result.err);
     struct sound output = sound_load("rec.wav");
     ck_assert_uint_gt(output.block.frames, RATE / 3);
-    sound_free(&output);
     jack_rig_end(SIGTERM);
 }
-END_TEST
 
 /* ---- another rate ---- */
 
@@ -228,7 +212,6 @@ static void save_at(const struct block *block, uint32_t rate, const char *name)
     for (size_t c = 0; c < block->channels; c++)
         memcpy(sound.block.data[c], block->data[c], block->frames * sizeof(float));
     sound_save(&sound, name);
-    sound_free(&sound);
 }
 
 /* A resampled mask begins before its time zero, which delays the sound; render takes that off. */
@@ -257,7 +240,6 @@ static void expect_late_render(const struct block *recorded, const struct block 
     struct block output = *recorded;
     output.data = from;
     live_rig_expect(&output, &truth.block, 0, signal->frames - lag);
-    sound_free(&truth);
 }
 
 /* What was chosen and set stays: the mask, the gain, the bypass of a stage. */
@@ -290,12 +272,10 @@ static bool is_rate_followed(size_t longer)
     struct sound recorded = sound_load("rec.wav");
     ck_assert_uint_eq(recorded.rate, RATE);
     ck_assert_uint_gt(recorded.block.frames, 0);
-    sound_free(&recorded);
     bool in_time = jack_wire_gaps(wire) == 0;
     if (in_time)
         expect_late_render(jack_wire_recorded(wire), &signal, OTHER);
     jack_wire_close(wire);
-    block_free(&signal);
     jack_rig_end(SIGTERM);
     return in_time;
 }
@@ -304,7 +284,6 @@ START_TEST(the_rate_is_followed)
 {
     take_in_time(is_rate_followed);
 }
-END_TEST
 
 /* The delay after a change of the server's period is that of a fresh start: none. */
 static bool is_period_followed(size_t before, size_t after)
@@ -334,10 +313,8 @@ static bool is_period_followed(size_t before, size_t after)
         command_done("\"$HALO\" render in.wav truth.wav --mask \"$FILTERS/hall.wav\" --gain -23");
         struct sound truth = sound_load("truth.wav");
         live_rig_expect(jack_wire_recorded(wire), &truth.block, 0, signal.frames);
-        sound_free(&truth);
     }
     jack_wire_close(wire);
-    block_free(&signal);
     jack_rig_end(SIGTERM);
     return in_time;
 }
@@ -357,17 +334,8 @@ START_TEST(the_period_is_followed)
     take_in_time(is_shorter_period_followed);
     take_in_time(is_odd_period_followed);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {output_equals_render,
-                                  a_loop_is_muted,
-                                  a_stopped_server_is_waited_for,
-                                  a_stopped_server_is_named_and_left,
-                                  a_dead_server_ends_it_with_one_line,
-                                  it_comes_back_with_the_server,
-                                  the_rate_is_followed,
-                                  the_period_is_followed};
-    return jack_rig_is_there() ? suite_run("live_jack", tests, sizeof tests / sizeof *tests) : 77;
+    return jack_rig_is_there() ? suite_run() : 77;
 }

@@ -19,7 +19,6 @@ static const char *layout_of(const char *name)
     json_t *report = command_json(result.out);
     const char *layout = json_string_value(json_object_get(report, "layout_in"));
     snprintf(text, sizeof text, "%s", layout ? layout : unknown);
-    json_decref(report);
     return text;
 }
 
@@ -30,7 +29,6 @@ static void save_input(size_t channels, const char *layout)
     command_clean();
     struct block signal = live_rig_noise(channels, FADE_IN + RATE / 8, FRAMES, 0.05f);
     live_rig_save(&signal, "plain.wav");
-    block_free(&signal);
     command_done("\"$HALO\" render plain.wav in.wav -q --format float --layout '%s'",
                  layout ? layout : "none");
     sound_noise_file("hall.wav", 5, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 2, 300);
@@ -46,8 +44,6 @@ static void expect_render(size_t channels, const char *arguments)
     struct block output = {
         .channels = channels, .frames = truth.block.frames, .data = out.block.data};
     live_rig_expect(&output, &truth.block, 0, output.frames);
-    sound_free(&truth);
-    sound_free(&out);
 }
 
 /* ---- masks and files ---- */
@@ -101,12 +97,10 @@ START_TEST(masks_find_channels_and_files_keep_them)
         json_t *report = command_json(result.out);
         ck_assert_str_eq(command_json_string(report, "layout_in"), at->layout);
         ck_assert_str_eq(command_json_string(report, "layout"), at->layout);
-        json_decref(report);
         expect_render(at->channels, stages);
         expect_files(at, ending, strcmp(ending, "w64") != 0);
     }
 }
-END_TEST
 
 /* The log has the layout: the recording names it, but a device's guess is in no file. */
 START_TEST(takes_replay_with_switches)
@@ -128,7 +122,6 @@ START_TEST(takes_replay_with_switches)
         ck_assert_str_eq(layout_of("rec.wav"), i == 0 ? "5.1" : unknown);
     }
 }
-END_TEST
 
 /* A crash leaves what was there, with its layout. */
 START_TEST(a_recording_tells_it_from_the_start)
@@ -141,7 +134,6 @@ START_TEST(a_recording_tells_it_from_the_start)
     (void)live_rig_end(process);
     ck_assert_str_eq(layout_of("rec.wav"), "5.1(side)");
 }
-END_TEST
 
 START_TEST(a_guess_is_said)
 {
@@ -157,7 +149,6 @@ START_TEST(a_guess_is_said)
     result = command_done("\"$HALO\" live " LIVE_RIG_FAST "--layout 5.1 --seconds 0.1");
     command_expect(result.err, "says that its channels are hexagonal; --layout takes them for 5.1");
 }
-END_TEST
 
 /* ---- listening ---- */
 
@@ -171,8 +162,6 @@ START_TEST(listening_knows_them)
                  "none");
     struct sound by_name = sound_load("out.wav"), by_number = sound_load("numbers.wav");
     sound_expect_same(&by_name, &by_number);
-    sound_free(&by_name);
-    sound_free(&by_number);
     command_refused(2, "which of the 6 channels",
                     "\"$HALO\" listen in.wav --to-file out.wav --mask hall.wav,map=C:L+R");
     command_refused(2, "--layout quad is for 4 channels, but in.wav has 6",
@@ -183,7 +172,6 @@ START_TEST(listening_knows_them)
     command_done("\"$HALO\" listen --live-input " LIVE_RIG_FAST "--layout '5.1(side)' --seconds "
                  "0.5 --match none --mask hall.wav,map=SL:L --or --mask half.wav,map=SR:R");
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
@@ -213,8 +201,3 @@ START_TEST(what_does_not_fit_is_refused)
                         "out.wav %s",
                         cases[i].options);
 }
-END_TEST
-
-SUITE_MAIN("live_layouts", masks_find_channels_and_files_keep_them, takes_replay_with_switches,
-           a_recording_tells_it_from_the_start, a_guess_is_said, listening_knows_them,
-           what_does_not_fit_is_refused)

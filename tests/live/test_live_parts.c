@@ -5,6 +5,7 @@
 #include "signal/limiter.h"
 #include "signal/meter.h"
 #include "signal/ramp.h"
+#include "stream.h"
 #include "suite.h"
 #include "truth.h"
 
@@ -24,8 +25,7 @@ static size_t next_length(uint64_t *state, size_t most)
 
 static struct block noise(size_t channels, size_t frames, float amplitude)
 {
-    struct block block;
-    ck_assert_int_eq(block_init(&block, channels, frames, "a test"), STATUS_OK);
+    struct block block = stream_block(channels, frames);
     for (size_t c = 0; c < channels; c++) {
         truth_noise(c + 1, block.data[c], frames);
         for (size_t i = 0; i < frames; i++)
@@ -36,8 +36,7 @@ static struct block noise(size_t channels, size_t frames, float amplitude)
 
 static struct block copy_of(const struct block *block)
 {
-    struct block copy;
-    ck_assert_int_eq(block_init(&copy, block->channels, block->frames, "a test"), STATUS_OK);
+    struct block copy = stream_block(block->channels, block->frames);
     for (size_t c = 0; c < block->channels; c++)
         memcpy(copy.data[c], block->data[c], block->frames * sizeof(float));
     return copy;
@@ -108,7 +107,6 @@ START_TEST(ring_keeps_order_and_content_between_threads)
     ck_assert_uint_eq(ring_readable(ring), 0);
     ring_destroy(ring);
 }
-END_TEST
 
 START_TEST(ring_accepts_what_fits)
 {
@@ -130,7 +128,6 @@ START_TEST(ring_accepts_what_fits)
     ring_destroy(ring);
     ring_destroy(NULL);
 }
-END_TEST
 
 START_TEST(ring_refuses_impossible_sizes)
 {
@@ -141,7 +138,6 @@ START_TEST(ring_refuses_impossible_sizes)
     log_capture(NULL, 0);
     ck_assert_str_eq(reported, "not enough memory for a recording");
 }
-END_TEST
 
 /* ---- meter ---- */
 
@@ -179,9 +175,7 @@ START_TEST(meter_shows_a_sine)
         ck_assert_uint_eq(readings[0].clips + readings[0].bad, 0);
         meter_destroy(meter);
     }
-    block_free(&sine);
 }
-END_TEST
 
 /* A step of 1 reaches sqrt(1 - 1/e) = 0.795 after one time constant. */
 START_TEST(meter_averages_over_300_ms)
@@ -197,9 +191,7 @@ START_TEST(meter_averages_over_300_ms)
     ck_assert_float_eq_tol(reading.rms, 0.79506f, 1e-3f);
     ck_assert_uint_eq(reading.clips, 0);
     meter_destroy(meter);
-    block_free(&step);
 }
-END_TEST
 
 START_TEST(meter_peak_covers_each_interval_and_is_held)
 {
@@ -228,9 +220,7 @@ START_TEST(meter_peak_covers_each_interval_and_is_held)
     meter_read(meter, &reading);
     ck_assert_float_eq(reading.hold, 0);
     meter_destroy(meter);
-    block_free(&silence);
 }
-END_TEST
 
 START_TEST(meter_counts_a_run_as_one_clip)
 {
@@ -252,7 +242,6 @@ START_TEST(meter_counts_a_run_as_one_clip)
         meter_destroy(meter);
     }
 }
-END_TEST
 
 START_TEST(meter_counts_flat_tops)
 {
@@ -275,7 +264,6 @@ START_TEST(meter_counts_flat_tops)
             meter_destroy(meter);
         }
 }
-END_TEST
 
 START_TEST(meter_survives_nan)
 {
@@ -297,7 +285,6 @@ START_TEST(meter_survives_nan)
     ck_assert(reading.rms > 0 && reading.rms < 0.5f);
     meter_destroy(meter);
 }
-END_TEST
 
 /* ---- ramp ---- */
 
@@ -317,10 +304,7 @@ START_TEST(ramp_at_rest)
     block.data[0][0] = NAN;
     ramp_process(&ramp, CHANNELS, block.data, block.frames);
     ck_assert_float_eq(audio_peak(block.data[0], block.frames), 0);
-    block_free(&block);
-    block_free(&before);
 }
-END_TEST
 
 START_TEST(ramp_moves_in_equal_steps)
 {
@@ -339,9 +323,7 @@ START_TEST(ramp_moves_in_equal_steps)
         for (size_t i = LENGTH; i < block.frames; i++)
             ck_assert(block.data[c][i] == 2);
     }
-    block_free(&block);
 }
-END_TEST
 
 /* Fades, partial fades and reversals are the same frame by frame as in any blocks. */
 START_TEST(ramp_is_the_same_in_any_blocks)
@@ -378,10 +360,7 @@ START_TEST(ramp_is_the_same_in_any_blocks)
         ck_assert(ramp_gain(&ramp) == 1);
     }
     ck_assert(same(&whole, &pieces));
-    block_free(&whole);
-    block_free(&pieces);
 }
-END_TEST
 
 /* ---- limiter ---- */
 
@@ -411,10 +390,7 @@ START_TEST(limiter_leaves_sound_below_the_ceiling)
     limit_all(&limiter, &block, 300);
     ck_assert(same(&block, &before));
     ck_assert(limiter_reduction(&limiter) == 0);
-    block_free(&block);
-    block_free(&before);
 }
-END_TEST
 
 START_TEST(limiter_never_exceeds)
 {
@@ -432,10 +408,8 @@ START_TEST(limiter_never_exceeds)
                 ck_assert(audio_peak(block.data[k], block.frames) <= ceilings[c]);
             /* and is no louder reduction than needed: the hit itself is at the ceiling */
             ck_assert_float_ge(fabsf(block.data[0][0]), ceilings[c] * 0.999999f);
-            block_free(&block);
         }
 }
-END_TEST
 
 START_TEST(limiter_is_the_same_in_any_blocks)
 {
@@ -453,10 +427,7 @@ START_TEST(limiter_is_the_same_in_any_blocks)
     ck_assert(same(&one, &other));
     ck_assert(one.data[0][15000] == 0 && one.data[1][25000] == 0);
     ck_assert(one.data[0][19999] == 1e-3f); /* 2.5 s at this rate: the gain is 1 again */
-    block_free(&one);
-    block_free(&other);
 }
-END_TEST
 
 /* A hit in one channel reduces all channels equally, and release takes 150 ms: after that time
  * the gain, 1/4 at first, is 1 - 3/4 / e. */
@@ -473,14 +444,4 @@ START_TEST(limiter_links_channels_and_releases)
     ck_assert_float_eq_tol(block.data[1][0], 0.025f, 1e-8f);
     ck_assert_float_eq_tol(block.data[1][block.frames - 1], 0.0724090f, 1e-5f);
     ck_assert_double_eq_tol(limiter_reduction(&limiter), 2.804, 0.01);
-    block_free(&block);
 }
-END_TEST
-
-SUITE_MAIN("live_parts", ring_keeps_order_and_content_between_threads, ring_accepts_what_fits,
-           ring_refuses_impossible_sizes, meter_shows_a_sine, meter_averages_over_300_ms,
-           meter_peak_covers_each_interval_and_is_held, meter_counts_a_run_as_one_clip,
-           meter_counts_flat_tops, meter_survives_nan, ramp_at_rest, ramp_moves_in_equal_steps,
-           ramp_is_the_same_in_any_blocks, limiter_leaves_sound_below_the_ceiling,
-           limiter_never_exceeds, limiter_is_the_same_in_any_blocks,
-           limiter_links_channels_and_releases)

@@ -53,7 +53,6 @@ static void expect_truth(struct pipewire_wire *wire, unsigned quantum)
         printf(
             "not seen: a whole recording of PipeWire at a quantum of %u, for which the machine is too slow\n",
             quantum);
-    sound_free(&truth);
 }
 
 static void link_wire(const char *to)
@@ -67,7 +66,6 @@ static void link_wire(const char *to)
 
 START_TEST(sink_filters_what_is_played)
 {
-    command_clean();
     pipewire_rig_start();
     struct block signal = make_signal();
     static const unsigned quanta[] = {PIPEWIRE_RIG_UNHURRIED, 256, 64};
@@ -80,14 +78,11 @@ START_TEST(sink_filters_what_is_played)
         expect_truth(wire, quanta[i]); /* and without delay */
     live_rig_end_well(process);
     pipewire_wire_close(wire);
-    block_free(&signal);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(input_passes_without_delay)
 {
-    command_clean();
     pipewire_rig_start();
     struct block signal = make_signal();
     pid_t process = live_rig_start(MASK " --block 256");
@@ -101,16 +96,13 @@ START_TEST(input_passes_without_delay)
     command_expect(result.err, "of PipeWire: Microphone -> Loud Speakers, blocks of 256 frames at "
                                "48000 Hz; latency 0 frames");
     pipewire_wire_close(wire);
-    block_free(&signal);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* ---- devices ---- */
 
 START_TEST(devices_are_listed)
 {
-    command_clean();
     pipewire_rig_start();
     struct command_result result = command_done("\"$HALO\" devices");
     command_expect(result.out, "PipeWire (the default host API)");
@@ -123,11 +115,9 @@ START_TEST(devices_are_listed)
     ck_assert_ptr_null(strstr(result.out, "Loud Speakers"));
     ck_assert_msg(!strstr(result.err, "pw.") && !strstr(result.err, "pipewire"), "%s", result.err);
 }
-END_TEST
 
 START_TEST(own_monitor_is_refused)
 {
-    command_clean();
     pipewire_rig_start();
     command_refused(2, "the input is the monitor of Loud Speakers, to which halo would play",
                     "\"$HALO\" live --input 'Monitor of Loud' --seconds 1");
@@ -144,11 +134,9 @@ START_TEST(own_monitor_is_refused)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(named_devices_and_rates_are_checked)
 {
-    command_clean();
     pipewire_rig_start();
     command_refused(2, "there is no input 'kazoo'", "\"$HALO\" live --input kazoo");
     command_refused(2, "there is pipewire, ", "\"$HALO\" live --driver kazoo --seconds 1");
@@ -169,7 +157,6 @@ START_TEST(named_devices_and_rates_are_checked)
     command_refused(1, "no PipeWire server with sound devices answers",
                     "\"$HALO\" live --driver pipewire");
 }
-END_TEST
 
 /* The driver's name is its default device, beside the name of another one. */
 START_TEST(the_driver_and_a_device_are_named)
@@ -179,7 +166,6 @@ START_TEST(the_driver_and_a_device_are_named)
         {"--input pipewire --output phones", "mic:capture_FL", "phones:playback_FL"},
         {"--input pipewire --output pipewire", "mic:capture_FL", "speakers:playback_FL"},
     };
-    command_clean();
     pipewire_rig_start();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         pid_t process = live_rig_start("%s", names[i][0]);
@@ -193,13 +179,11 @@ START_TEST(the_driver_and_a_device_are_named)
                     "\"$HALO\" live --input 0 --output pipewire");
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* ---- changes ---- */
 
 START_TEST(defaults_are_followed)
 {
-    command_clean();
     pipewire_rig_start();
     pid_t process = live_rig_start(" ");
     pipewire_rig_wait_link("mic:capture_FL", "halo:input_FL");
@@ -219,13 +203,11 @@ START_TEST(defaults_are_followed)
     command_expect(result.err, "PipeWire: nothing -> Headphones,"); /* nor what it was before */
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* Of a change that comes while another program reads the defaults the server tells that one alone.
  */
 START_TEST(an_unheard_default_is_followed)
 {
-    command_clean();
     pipewire_rig_start();
     pid_t process = live_rig_start(" ");
     pipewire_rig_wait_link("halo:output_FR", "speakers:playback_FR");
@@ -235,11 +217,9 @@ START_TEST(an_unheard_default_is_followed)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(a_new_session_manager_is_followed)
 {
-    command_clean();
     pipewire_rig_start();
     pid_t process = live_rig_start(" ");
     pipewire_rig_wait_link("halo:output_FR", "speakers:playback_FR");
@@ -250,12 +230,10 @@ START_TEST(a_new_session_manager_is_followed)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* As of a stream that was moved, and ends. The source changes after it. */
 START_TEST(defaults_outlive_what_others_set)
 {
-    command_clean();
     pipewire_rig_start();
     pid_t process = live_rig_start(" ");
     pipewire_rig_wait_link("halo:output_FR", "speakers:playback_FR");
@@ -268,11 +246,9 @@ START_TEST(defaults_outlive_what_others_set)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(each_device_has_its_mask)
 {
-    command_clean();
     pipewire_rig_start();
     command_refused(2, "there is no mask 3: there are 2",
                     "\"$HALO\" live --mask \"$FILTERS/identity.txt\" --or " MASK
@@ -287,7 +263,6 @@ START_TEST(each_device_has_its_mask)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 static void write_chain(const char *name, const char *stages)
 {
@@ -322,7 +297,6 @@ static void add_other_sink(void)
  * line's where no rule fits. The log gives the take again, frame by frame. */
 START_TEST(each_device_has_its_chain)
 {
-    command_clean();
     setenv("XDG_CONFIG_HOME", command_path("config"), 1);
     setenv("XDG_STATE_HOME", command_path("state"), 1);
     pipewire_rig_start();
@@ -351,19 +325,16 @@ START_TEST(each_device_has_its_chain)
     live_rig_wait("mask 2 ");
     live_rig_end_well(process);
     pipewire_wire_close(wire);
-    block_free(&signal);
     pipewire_rig_end(SIGTERM);
     ck_assert_int_eq(logged("\"preset\""), 3);
     live_rig_expect_replay();
     ck_assert_str_eq(command_done("cat state/halo/preset").out,
                      "own\n"); /* no user chose another */
 }
-END_TEST
 
 /* The second change comes within the first one, which brings the other mask. */
 START_TEST(the_last_of_two_devices_has_its_mask)
 {
-    command_clean();
     pipewire_rig_start();
     add_other_sink();
     write_chain("loud.yml", "- gain: -3\n");
@@ -378,12 +349,10 @@ START_TEST(the_last_of_two_devices_has_its_mask)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* It was not the first, whose rule must not count before it is played to again. */
 START_TEST(a_device_that_goes_leaves_its_mask)
 {
-    command_clean();
     pipewire_rig_start();
     ck_assert_int_eq(pipewire_rig_run("pw-loopback --capture-props='media.class=Audio/Sink "
                                       "node.name=other node.description=Other' & echo $! >%s",
@@ -407,11 +376,9 @@ START_TEST(a_device_that_goes_leaves_its_mask)
     ck_assert_msg(lost && first && strstr(first + 1, "Loud Speakers: ") > lost, "%s", result.err);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(a_chain_for_a_device_must_fit)
 {
-    command_clean();
     setenv("XDG_CONFIG_HOME", command_path("config"), 1);
     write_chain("mono.yml", "- mask: half.txt\n  options:\n  - channel=1\n");
     write_chain("gone.yml", "- mask: nowhere.wav\n");
@@ -444,12 +411,10 @@ START_TEST(a_chain_for_a_device_must_fit)
                         cases[i].rule);
     }
 }
-END_TEST
 
 /* Where the device stays what it is, one line says so. */
 START_TEST(a_device_that_stays_is_reported)
 {
-    command_clean();
     struct command_result result =
         command_done("\"$HALO\" live --plain --device null --seconds 0.05 --for-device x=0");
     command_expect(result.err, "halo: --for-device has no effect: no rule is for null, and the "
@@ -461,11 +426,9 @@ START_TEST(a_device_that_stays_is_reported)
     command_expect(result.err, "halo: --for-device has no effect after the start: only PipeWire "
                                "tells when the default device changes\n");
 }
-END_TEST
 
 START_TEST(another_rate_is_followed)
 {
-    command_clean();
     pipewire_rig_start();
     pid_t process = live_rig_start("--sink 'Room correction' " MASK);
     pipewire_rig_force("rate", 44100);
@@ -481,13 +444,11 @@ START_TEST(another_rate_is_followed)
     command_expect(result.err, "is lost");
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* Halo asks for shorter blocks, and the server has its own. */
 START_TEST(the_servers_quantum_is_the_block)
 {
     static const unsigned quanta[] = {1024, 2048};
-    command_clean();
     pipewire_rig_start();
     for (size_t i = 0; i < 2; i++) {
         char expected[64];
@@ -499,11 +460,9 @@ START_TEST(the_servers_quantum_is_the_block)
     }
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(a_server_without_devices_is_named)
 {
-    command_clean();
     pipewire_rig_start();
     ck_assert_int_eq(pipewire_rig_run("for node in speakers phones mic line; do "
                                       "pw-cli destroy $node || exit; done"),
@@ -514,13 +473,3 @@ START_TEST(a_server_without_devices_is_named)
                     "\"$HALO\" live --sink Room --seconds 1");
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
-
-SUITE_MAIN("live_pipewire", sink_filters_what_is_played, input_passes_without_delay,
-           devices_are_listed, own_monitor_is_refused, the_driver_and_a_device_are_named,
-           named_devices_and_rates_are_checked, a_server_without_devices_is_named,
-           the_servers_quantum_is_the_block, defaults_are_followed, an_unheard_default_is_followed,
-           a_new_session_manager_is_followed, defaults_outlive_what_others_set,
-           each_device_has_its_mask, each_device_has_its_chain,
-           the_last_of_two_devices_has_its_mask, a_device_that_goes_leaves_its_mask,
-           a_chain_for_a_device_must_fit, a_device_that_stays_is_reported, another_rate_is_followed)

@@ -16,7 +16,6 @@ START_TEST(no_sound_is_lost_to_a_change)
 {
     static const char *const sinks[] = {"phones", "speakers"};
     bool none = false;
-    command_clean();
     pipewire_rig_start();
     pipewire_rig_force("quantum", PIPEWIRE_RIG_UNHURRIED);
     for (int i = 0; i < TRIES && !none; i++) {
@@ -36,12 +35,10 @@ START_TEST(no_sound_is_lost_to_a_change)
     ck_assert(none);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* It never plays to itself, and goes on to the device that was the default before. */
 START_TEST(own_sink_becomes_the_default)
 {
-    command_clean();
     pipewire_rig_start();
     pipewire_rig_default("sink", "phones");
     pipewire_rig_wait("pw-metadata | grep -q 'audio.sink.*phones'");
@@ -61,12 +58,10 @@ START_TEST(own_sink_becomes_the_default)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* While halo's own sink is the default, the session manager chooses no device. */
 START_TEST(a_new_device_is_played_to)
 {
-    command_clean();
     pipewire_rig_start();
     pid_t process = live_rig_start("--sink 'Room correction'");
     pipewire_rig_wait_link("halo:output_FL", "speakers:playback_FL");
@@ -79,12 +74,10 @@ START_TEST(a_new_device_is_played_to)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* One that is about to end, as where a service starts anew, is waited for. */
 START_TEST(a_second_sink_of_a_name_is_refused)
 {
-    command_clean();
     pipewire_rig_start();
     pid_t process = live_rig_start("--sink 'Room correction'");
     pipewire_rig_wait_link("halo:output_FL", "speakers:playback_FL");
@@ -96,12 +89,10 @@ START_TEST(a_second_sink_of_a_name_is_refused)
     ck_assert_int_eq(live_rig_end(process).code, 0);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* As the default device becomes a mono one while it runs, it may be one from the start. */
 START_TEST(a_mono_device_plays_all_channels)
 {
-    command_clean();
     pipewire_rig_start();
     ck_assert_int_eq(
         pipewire_rig_run("pw-cli create-node adapter '{ factory.name = support.null-audio-sink "
@@ -121,7 +112,6 @@ START_TEST(a_mono_device_plays_all_channels)
                     "\"$HALO\" live --output handsfree --output-map 1,2");
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 static bool has_looked_often(void *context)
 {
@@ -136,7 +126,6 @@ START_TEST(what_a_wait_is_for_is_looked_at)
     struct pipewire_registry graph = {0};
     bool found = false;
     int looks = 0;
-    command_clean();
     pipewire_rig_start();
     ck_assert_int_eq(library_open(&pipewire_library), STATUS_OK);
     ck_assert_int_eq(pipewire_registry_open(&graph, &found), STATUS_OK);
@@ -147,7 +136,6 @@ START_TEST(what_a_wait_is_for_is_looked_at)
     pipewire_registry_close(&graph);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 #define JAPAN "\xe6\x97\xa5\xe6\x9c\xac"
 #define CHINA "\xe4\xb8\xad\xe5\x9b\xbd" /* as many bytes */
@@ -156,7 +144,6 @@ END_TEST
 
 START_TEST(letters_of_any_script_name_a_sink)
 {
-    command_clean();
     pipewire_rig_start();
     pid_t process = live_rig_start("--sink " JAPAN);
     pipewire_rig_wait("pw-link -i | grep -q 'halo." JAPAN ":playback_FL'");
@@ -175,12 +162,10 @@ START_TEST(letters_of_any_script_name_a_sink)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* Links by hand, and the absence of those that were cut by hand. */
 START_TEST(it_comes_back_with_the_server)
 {
-    command_clean();
     pipewire_rig_start();
     pid_t process = live_rig_start("--reconnect --sink 'Room correction'");
     pipewire_rig_wait_link("halo:output_FR", "speakers:playback_FR");
@@ -205,11 +190,9 @@ START_TEST(it_comes_back_with_the_server)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 START_TEST(latency_is_reported_to_programs)
 {
-    command_clean();
     pipewire_rig_start();
     /* By the node of a filter, and by the ports that programs play to. */
     pid_t process = live_rig_start("--mask lowpass:3000,taps=1001");
@@ -222,12 +205,10 @@ START_TEST(latency_is_reported_to_programs)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM);
 }
-END_TEST
 
 /* The output device is the sink of another halo: nothing that plays to ours says otherwise yet. */
 START_TEST(latency_of_the_device_is_kept)
 {
-    command_clean();
     pipewire_rig_start();
     ck_assert_int_eq(pipewire_rig_run("\"$HALO\" live -q --sink Cabinet --seconds 600 --output "
                                       "speakers --mask lowpass:3000,taps=1001 & :"),
@@ -240,10 +221,3 @@ START_TEST(latency_of_the_device_is_kept)
     live_rig_end_well(process);
     pipewire_rig_end(SIGTERM); /* which ends the other */
 }
-END_TEST
-
-SUITE_MAIN("live_pipewire_sink", no_sound_is_lost_to_a_change, own_sink_becomes_the_default,
-           a_new_device_is_played_to, a_second_sink_of_a_name_is_refused,
-           a_mono_device_plays_all_channels, what_a_wait_is_for_is_looked_at,
-           letters_of_any_script_name_a_sink, it_comes_back_with_the_server,
-           latency_is_reported_to_programs, latency_of_the_device_is_kept)

@@ -31,7 +31,6 @@ static void begin(void)
     command_clean();
     struct block signal = live_rig_noise(2, 0, 40 * RATE, 0.05f);
     live_rig_save(&signal, "in.wav");
-    block_free(&signal);
     sound_text("half.txt", "0.5\n");
     sound_text("quarter.txt", "0.25\n");
 }
@@ -77,8 +76,6 @@ static size_t expect_gains(size_t latency, const double *gains, size_t count)
             at++;
         ck_assert_msg(at < output.block.frames, "gain %g does not occur", gains[g]);
     }
-    sound_free(&output);
-    sound_free(&dry);
     return at;
 }
 
@@ -126,7 +123,6 @@ START_TEST(keys_change_a_plugin)
     expect_gains(0, gains, sizeof gains / sizeof *gains);
     live_rig_expect_replay();
 }
-END_TEST
 
 START_TEST(logs_of_other_stages_are_refused)
 {
@@ -149,7 +145,6 @@ START_TEST(logs_of_other_stages_are_refused)
                         "\"$HALO\" render dry.wav again.wav --replay odd.log");
     }
 }
-END_TEST
 
 static void check_several(const char *how, const char *device)
 {
@@ -183,7 +178,6 @@ START_TEST(several_plugins_add_no_latency)
     check_several("", PACED);
     check_several("--no-isolate", RECORDED);
 }
-END_TEST
 
 START_TEST(control_keys_do_nothing_without_plugins)
 {
@@ -193,7 +187,6 @@ START_TEST(control_keys_do_nothing_without_plugins)
     live_rig_wait("no controls: the chain has no plugins");
     end(process);
 }
-END_TEST
 
 /* Dry signal and chain are aligned. */
 START_TEST(dry_is_delayed_by_plugin_latency)
@@ -215,7 +208,6 @@ START_TEST(dry_is_delayed_by_plugin_latency)
     expect_gains(480, gains, sizeof gains / sizeof *gains);
     live_rig_expect_replay();
 }
-END_TEST
 
 /* ---- the screen ---- */
 
@@ -240,7 +232,6 @@ START_TEST(the_screen_shows_the_control)
     tmux_wait("ended with 0");
     tmux_close();
 }
-END_TEST
 
 /* ---- OSC ---- */
 
@@ -290,7 +281,6 @@ START_TEST(osc_changes_a_plugin)
     expect_gains(0, gains, sizeof gains / sizeof *gains);
     live_rig_expect_replay();
 }
-END_TEST
 #endif
 
 /* Whether a plugin was late before this frame, on a busy machine. */
@@ -328,10 +318,8 @@ START_TEST(live_plugins_know_the_position)
         double seconds = (double)i / RATE, found = (double)output.block.data[1][i] * 100;
         ck_assert_msg(fabs(found - seconds * 90 / 60 / 3) < 1e-4, "frame %zu: %g bars", i, found);
     }
-    sound_free(&output);
     live_rig_expect_replay();
 }
-END_TEST
 
 /* ---- failing plugins ---- */
 
@@ -367,8 +355,6 @@ static void check_left_out(const char *plugin, const char *how, const char *why)
     ck_assert_uint_eq(frames_like(&output, &dry, there, 0, 0.5), RATE / 2);
     ck_assert_uint_eq(frames_like(&output, &dry, FAILS_IN, 0, 0.5) / 8, 0);
     ck_assert_uint_ge(frames_like(&output, &dry, faded, 0, 0.5), RATE / 10);
-    sound_free(&output);
-    sound_free(&dry);
     command_done("grep -q '\"event\":\"failed\".*\"stage\":2' rec.wav.log");
 }
 
@@ -381,7 +367,6 @@ START_TEST(a_plugin_that_crashes_is_left_out)
     check_left_out("exit", "", "ended its process");
     live_rig_expect_replay();
 }
-END_TEST
 
 /* Isolated as the others, and in this process. */
 START_TEST(a_plugin_that_is_absurd_is_left_out)
@@ -395,7 +380,6 @@ START_TEST(a_plugin_that_is_absurd_is_left_out)
     check_left_out("loud,3=8000", "--no-isolate", "+78 dBFS at ");
     live_rig_expect_replay();
 }
-END_TEST
 
 START_TEST(a_plugin_that_hangs_is_left_out)
 {
@@ -404,7 +388,6 @@ START_TEST(a_plugin_that_hangs_is_left_out)
     check_left_out("hang", "", "hung at 1.1");
     check_left_out("hang-busy", "", "hung at 1.1");
 }
-END_TEST
 
 START_TEST(nan_samples_are_reported)
 {
@@ -425,24 +408,9 @@ START_TEST(nan_samples_are_reported)
     } while (strstr(result.err, "missed a block"));
     ck_assert_msg(strstr(result.err, "200 invalid samples") != NULL, "%s", result.err);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {keys_change_a_plugin,
-                                  logs_of_other_stages_are_refused,
-                                  several_plugins_add_no_latency,
-                                  control_keys_do_nothing_without_plugins,
-                                  dry_is_delayed_by_plugin_latency,
-                                  the_screen_shows_the_control,
-#ifdef HALO_TEST_OSC
-                                  osc_changes_a_plugin,
-#endif
-                                  live_plugins_know_the_position,
-                                  a_plugin_that_crashes_is_left_out,
-                                  a_plugin_that_is_absurd_is_left_out,
-                                  a_plugin_that_hangs_is_left_out,
-                                  nan_samples_are_reported};
     plugin_rig_prepare();
-    return plugin_rig_code(suite_run("live_plugins", tests, sizeof tests / sizeof *tests));
+    return plugin_rig_code(suite_run());
 }

@@ -38,7 +38,6 @@ START_TEST(what_is_chosen_is_saved_and_resumed)
     result = command_done("\"$HALO\" preset show 'tea time'");
     command_expect(result.out, "dry: true");
 }
-END_TEST
 
 /* A control keeps its changed value in a preset that is saved after the device took another rate. */
 START_TEST(a_changed_control_survives_another_rate)
@@ -55,7 +54,6 @@ START_TEST(a_changed_control_survives_another_rate)
     ck_assert_int_eq(live_rig_end(process).code, 0);
     command_expect(preset_rig_text("turned"), "@mix=0.98");
 }
-END_TEST
 
 /* @wet= as it was saved: what sounds is the input and a quarter of the stage's output. */
 START_TEST(a_wet_level_is_kept)
@@ -74,10 +72,7 @@ START_TEST(a_wet_level_is_kept)
     struct sound take = sound_load("rec.wav"), wet = sound_load("wet.wav");
     size_t first = LIVE_RIG_RATE; /* behind the fade and the limiter's release */
     live_rig_expect(&take.block, &wet.block, first, LIVE_RIG_RATE / 10);
-    sound_free(&take);
-    sound_free(&wet);
 }
-END_TEST
 
 /* Through two chains and back: the level that a listener gets, from the first frame of each. */
 START_TEST(keys_go_round_the_presets)
@@ -97,7 +92,6 @@ START_TEST(keys_go_round_the_presets)
     ck_assert_int_eq(live_rig_end(process).code, 0);
     ck_assert_str_eq(command_done("cat state/halo/preset").out, "b\n");
 }
-END_TEST
 
 START_TEST(the_prompt_asks_before_it_replaces)
 {
@@ -117,7 +111,6 @@ START_TEST(the_prompt_asks_before_it_replaces)
     ck_assert_int_eq(live_rig_end(process).code, 0);
     command_expect(command_done("\"$HALO\" preset show a").out, "quarter.txt");
 }
-END_TEST
 
 /* The name of what is heard is offered: a letter replaces it, a backspace edits it. */
 START_TEST(the_offered_name_is_replaced_or_edited)
@@ -135,7 +128,6 @@ START_TEST(the_offered_name_is_replaced_or_edited)
     ck_assert_int_eq(live_rig_end(process).code, 0);
     ck_assert_str_eq(command_done("ls config/halo/presets").out, "evening\nnig-2\nnight\n");
 }
-END_TEST
 
 /* ---- errors ---- */
 
@@ -184,7 +176,6 @@ START_TEST(wrong_presets_are_refused)
     command_expect(command_done("\"$HALO\" preset list").out, "broken  cannot use chain ");
     command_expect(command_done("\"$HALO\" preset list --json").out, "\"error\": \"cannot use");
 }
-END_TEST
 
 /* Files that a user edited, or that something else overwrote, in plain words. */
 START_TEST(broken_files_are_explained)
@@ -228,7 +219,6 @@ START_TEST(broken_files_are_explained)
     command_refused(1, "presets/a, stage 1: cannot open mask ",
                     "\"$HALO\" live --plain --device null --resume");
 }
-END_TEST
 
 #define FAULTY "ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD='" FAULTS "' "
 
@@ -254,7 +244,6 @@ START_TEST(a_preset_that_cannot_be_saved_leaves_the_old_one)
     command_expect(result.err, "halo: --resume will not know preset b: ");
     ck_assert_str_eq(command_done("cat state/halo/preset").out, "a\n");
 }
-END_TEST
 
 /* What cannot come leaves what is heard. */
 START_TEST(a_preset_that_does_not_fit_changes_nothing)
@@ -280,7 +269,6 @@ START_TEST(a_preset_that_does_not_fit_changes_nothing)
     ck_assert_ptr_null(strstr(result.out, "preset b  1"));
     live_rig_expect_replay();
 }
-END_TEST
 
 /* The device takes another rate in the middle of a long crossfade: the change begins again. */
 START_TEST(a_change_goes_on_at_another_rate)
@@ -299,7 +287,6 @@ START_TEST(a_change_goes_on_at_another_rate)
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
 }
-END_TEST
 
 /* Of a span of the output. */
 static double measured_gain(const struct sound *in, const struct sound *out, size_t first,
@@ -326,8 +313,6 @@ static void expect_crossfade(double before, double after)
         gain = measured_gain(&in, &out, at, SPAN);
         ck_assert_msg(gain > after - tolerance, "the gain is %g at frame %zu", gain, at);
     }
-    sound_free(&in);
-    sound_free(&out);
 }
 
 /* What comes after a rate was followed hears the present sound, at once. */
@@ -346,7 +331,6 @@ START_TEST(a_change_after_another_rate_is_exact)
     live_rig_end_well(process);
     expect_crossfade(0.5, 0.25);
 }
-END_TEST
 
 START_TEST(presets_are_listed)
 {
@@ -357,14 +341,13 @@ START_TEST(presets_are_listed)
     command_done("touch config/halo/presets/.hidden");
     ck_assert_str_eq(command_done("\"$HALO\" preset list").out,
                      "a  1 stage, gain +0.0 dB\nb  2 stages, mask 1 of 2, gain +0.0 dB\n");
-    json_t *root = json_loads(command_done("\"$HALO\" preset list --json").out, 0, NULL);
+    json_t *root = command_json(command_done("\"$HALO\" preset list --json").out);
     const json_t *rows = json_object_get(root, "presets");
     ck_assert_uint_eq(json_array_size(rows), 2);
     const json_t *b = json_array_get(rows, 1);
     ck_assert_str_eq(command_json_string(b, "name"), "b");
     ck_assert_str_eq(command_json_string(b, "path"), command_path("config/halo/presets/b"));
     ck_assert(command_json_number(b, "masks") == 2);
-    json_decref(root);
     command_done("\"$HALO\" preset remove a");
     ck_assert_str_eq(command_done("\"$HALO\" preset list").out,
                      "b  2 stages, mask 1 of 2, gain +0.0 dB\n");
@@ -372,12 +355,3 @@ START_TEST(presets_are_listed)
     ck_assert_int_eq(stat(command_path("config/halo/presets"), &about), 0);
     ck_assert_uint_eq(about.st_mode & 077, 0);
 }
-END_TEST
-
-SUITE_MAIN("live_presets_saved", a_wet_level_is_kept, a_changed_control_survives_another_rate,
-           a_change_goes_on_at_another_rate, a_change_after_another_rate_is_exact,
-           what_is_chosen_is_saved_and_resumed, keys_go_round_the_presets,
-           the_prompt_asks_before_it_replaces, the_offered_name_is_replaced_or_edited,
-           wrong_presets_are_refused, broken_files_are_explained,
-           a_preset_that_cannot_be_saved_leaves_the_old_one,
-           a_preset_that_does_not_fit_changes_nothing, presets_are_listed)

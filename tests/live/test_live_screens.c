@@ -164,7 +164,6 @@ START_TEST(screens_are_as_documented)
                   "\"$HALO\" live " DEVICE "--mask kitchen.txt,@mix=1", "m s n i g h t",
                   "save as preset night_");
 }
-END_TEST
 
 /* The same rows, and no colour: SGR 30 to 49 and 90 to 107. */
 START_TEST(without_colours_it_is_the_same)
@@ -182,7 +181,6 @@ START_TEST(without_colours_it_is_the_same)
                      coloured ? "" : "!");
     }
 }
-END_TEST
 
 START_TEST(plain_lines_are_as_documented)
 {
@@ -201,7 +199,3 @@ START_TEST(plain_lines_are_as_documented)
     ck_assert_int_eq(result.code, 0);
     expect_picture("--plain", result.out);
 }
-END_TEST
-
-SUITE_MAIN("live_screens", screens_are_as_documented, without_colours_it_is_the_same,
-           plain_lines_are_as_documented)

@@ -2,6 +2,7 @@
  * that is lost. */
 #include "live_rig.h"
 #include "plugin_rig.h"
+#include "stream.h"
 #include "suite.h"
 
 #include <jansson.h>
@@ -23,7 +24,6 @@ static bool is_late_output(size_t period, size_t channels, size_t latency, const
     /* Silence while the output fades in. */
     struct block signal = live_rig_noise(channels, FADE_IN + RATE / 8, FRAMES, 0.05f);
     live_rig_save(&signal, "in.wav");
-    block_free(&signal);
     struct command_result result =
         command_done("\"$HALO\" live --plain --no-feedback-guard %s --block %zu --seconds 1.6 "
                      "--output-map %s %s",
@@ -42,8 +42,6 @@ static bool is_late_output(size_t period, size_t channels, size_t latency, const
         late[c] = out.block.data[c] + latency;
     output.data = late;
     live_rig_expect(&output, &truth.block, 0, output.frames);
-    sound_free(&truth);
-    sound_free(&out);
     return true;
 }
 
@@ -68,7 +66,6 @@ START_TEST(output_equals_render)
     check_output(1024, 1, "--mask \"$FILTERS/lowpass-1k.wav\"");
     check_output(441, 2, "--mask \"$FILTERS/crossfeed.wav\"");
 }
-END_TEST
 
 /* One block is added once a call has another length than the first ones. */
 START_TEST(changing_periods_cost_a_block)
@@ -76,7 +73,6 @@ START_TEST(changing_periods_cost_a_block)
     check_late_output(128, 2, 128, "--mask \"$FILTERS/hall.wav\"",
                       "--device null:in=in.wav,out=out.wav,pace=0,vary=100");
 }
-END_TEST
 
 /* The latency is as reported, for blocks shorter and longer than a hop. */
 START_TEST(spectral_stages_equal_render)
@@ -86,7 +82,6 @@ START_TEST(spectral_stages_equal_render)
                       "--spectral identity2d,scale=db,size=1024 --mask \"$FILTERS/hall.wav\"",
                       LIVE_RIG_FAST);
 }
-END_TEST
 
 /* Plugins have to answer each block in time, of which a busy machine needs much. */
 static const char in_time[] = "--device null:in=in.wav,out=out.wav,pace=1";
@@ -113,7 +108,6 @@ START_TEST(plugins_equal_render)
     for (size_t i = 0; i < 3; i++)
         plugin_info_destroy(infos[i]);
 }
-END_TEST
 
 /* In process and isolated; with @mix= and before a mask. */
 START_TEST(plugins_with_late_latency_equal_render)
@@ -130,7 +124,6 @@ START_TEST(plugins_with_late_latency_equal_render)
                       LIVE_RIG_FAST);
     check_late_output(4096, 2, 300, "--ladspa mean:late-latency,at=0,amount=300,@mix=0.5", in_time);
 }
-END_TEST
 
 /* ---- the log and the recording ---- */
 
@@ -247,10 +240,8 @@ static void type_slowly(const char *typed, int milliseconds)
 
 static pid_t start_recording(const char *options)
 {
-    command_clean();
     struct block signal = live_rig_noise(2, 0, 60 * RATE, 0.05f);
     live_rig_save(&signal, "in.wav");
-    block_free(&signal);
     return live_rig_start(LIVE_RIG_DEVICE "--block 64 --record rec.wav --record-dry dry.wav "
                                           "--mask \"$FILTERS/hall.wav\" --or --mask "
                                           "\"$FILTERS/plate.wav\" %s",
@@ -287,18 +278,11 @@ START_TEST(switches_gains_and_mutes_null)
     size_t count = read_log(events);
     ck_assert_uint_eq(count, 12); /* 2 1 dry wet -1 -1 -1 2 1 mute unmute end */
     ck_assert_uint_eq(dry.block.frames, output.block.frames);
-    struct block truth;
-    ck_assert_int_eq(block_init(&truth, 2, output.block.frames, "a model"), STATUS_OK);
+    struct block truth = stream_block(2, output.block.frames);
     model_run(&truth, &dry.block, &a.block, &b.block, events, count);
     live_rig_expect(&output.block, &truth, 0, truth.frames);
-    block_free(&truth);
-    sound_free(&output);
-    sound_free(&dry);
-    sound_free(&a);
-    sound_free(&b);
     live_rig_expect_replay();
 }
-END_TEST
 
 START_TEST(a_recording_replays_after_many_keys)
 {
@@ -314,7 +298,6 @@ START_TEST(a_recording_replays_after_many_keys)
     end_recording(process);
     live_rig_expect_replay();
 }
-END_TEST
 
 /* The fade to the second mask is heard to its middle. */
 START_TEST(a_recording_that_ends_within_a_fade_replays)
@@ -327,24 +310,20 @@ START_TEST(a_recording_that_ends_within_a_fade_replays)
     command_done("grep -q choose rec.wav.log");
     live_rig_expect_replay();
 }
-END_TEST
 
 /* ---- a lost device ---- */
 
 START_TEST(lost_sound_is_counted)
 {
-    command_clean();
     struct command_result result =
         command_done("\"$HALO\" live --plain --device null:pace=0,xrun=24000 --block 64 "
                      "--seconds 1 --mask \"$FILTERS/hall.wav\"");
     ck_assert_msg(strstr(result.err, " 1 lost\n") != NULL, "%s", result.err);
 }
-END_TEST
 
 /* While it runs, and without --reconnect. */
 START_TEST(another_rate_is_followed)
 {
-    command_clean();
     struct block signal = live_rig_noise(1, 0, 20 * RATE, 0.05f);
     live_rig_save(&signal, "in.wav");
     pid_t process = live_rig_start("--device null:in=in.wav,turn=%d,to=44100 --record rec.wav "
@@ -358,7 +337,6 @@ START_TEST(another_rate_is_followed)
     ck_assert_uint_eq(output.rate, RATE);
     ck_assert_uint_ge(output.block.frames, RATE);
     ck_assert_uint_lt(output.block.frames, 3 * RATE);
-    sound_free(&output);
     const char *at = strrchr(result.out, '{'); /* the report; its time goes on */
     while (at > result.out && at[-1] != '\n')
         at--;
@@ -367,17 +345,13 @@ START_TEST(another_rate_is_followed)
     double seconds = json_number_value(json_object_get(report, "seconds"));
     ck_assert_msg(seconds > 3.9 && seconds < 6, "%g s", seconds);
     json_decref(report);
-    block_free(&signal);
 }
-END_TEST
 
 /* Blocks of another length after the reconnection work too. */
 START_TEST(it_comes_back_with_the_device)
 {
-    command_clean();
     struct block signal = live_rig_noise(2, 0, RATE, 0.05f);
     live_rig_save(&signal, "in.wav");
-    block_free(&signal);
     pid_t process = live_rig_start("--device null:in=in.wav,pace=4,lose=%d,back=2 --block 128 "
                                    "--reconnect --record rec.wav --mask \"$FILTERS/hall.wav\"",
                                    RATE / 2);
@@ -392,25 +366,10 @@ START_TEST(it_comes_back_with_the_device)
                   result.err);
     struct sound output = sound_load("rec.wav");
     ck_assert_uint_gt(output.block.frames, RATE / 2 + RATE / 8);
-    sound_free(&output);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        output_equals_render,
-        changing_periods_cost_a_block,
-        spectral_stages_equal_render,
-        plugins_equal_render,
-        plugins_with_late_latency_equal_render,
-        switches_gains_and_mutes_null,
-        a_recording_replays_after_many_keys,
-        a_recording_that_ends_within_a_fade_replays,
-        lost_sound_is_counted,
-        it_comes_back_with_the_device,
-        another_rate_is_followed,
-    };
     plugin_rig_prepare();
-    return plugin_rig_code(suite_run("live_sound", tests, sizeof tests / sizeof *tests));
+    return plugin_rig_code(suite_run());
 }

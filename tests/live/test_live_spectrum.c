@@ -87,7 +87,6 @@ START_TEST(a_sine_reads_its_level_in_its_band)
         end();
     }
 }
-END_TEST
 
 START_TEST(white_noise_rises_by_3_db_an_octave)
 {
@@ -114,7 +113,6 @@ START_TEST(white_noise_rises_by_3_db_an_octave)
     }
     end();
 }
-END_TEST
 
 START_TEST(silence_constants_and_many_channels_read_what_they_are)
 {
@@ -138,7 +136,6 @@ START_TEST(silence_constants_and_many_channels_read_what_they_are)
     ck_assert_double_eq(db[SPECTRUM_BANDS - 1], SPECTRUM_LEAST);
     end();
 }
-END_TEST
 
 /* Writes 997 Hz much faster than real time, until told to stop. */
 static void *write_fast(void *stop)
@@ -183,7 +180,6 @@ START_TEST(an_overtaken_reader_has_no_reading)
     expect_997();
     end();
 }
-END_TEST
 
 /* The step keeps what the device gets: after gain and limiter. */
 START_TEST(the_output_is_kept_as_the_device_gets_it)
@@ -214,8 +210,3 @@ START_TEST(the_output_is_kept_as_the_device_gets_it)
     live_destroy(live);
     filter_destroy(chain);
 }
-END_TEST
-
-SUITE_MAIN("live_spectrum", a_sine_reads_its_level_in_its_band, white_noise_rises_by_3_db_an_octave,
-           silence_constants_and_many_channels_read_what_they_are,
-           an_overtaken_reader_has_no_reading, the_output_is_kept_as_the_device_gets_it)

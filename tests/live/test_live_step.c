@@ -298,7 +298,6 @@ START_TEST(steps_allocate_nothing_and_call_nothing)
         ck_assert_uint_eq(atomic_load(&naps), 0);
     }
 }
-END_TEST
 
 /* At real pace, to give the worker its time, and at the priorities of live sound. The step sleeps
  * where the worker was preempted at a bad moment: where no such priority is granted, and beside
@@ -315,7 +314,6 @@ START_TEST(steps_with_a_worker_allocate_nothing_and_call_nothing)
     else
         puts("naps were not counted: no real-time priority");
 }
-END_TEST
 
 /* It waits for their process, and calls nothing else. */
 START_TEST(steps_with_isolated_plugins_only_wait)
@@ -323,7 +321,6 @@ START_TEST(steps_with_isolated_plugins_only_wait)
     struct stage_set set = {.period = 64, .steps = STEPS / 5, .paced = true, .isolated = true};
     check_steps(&set, 64, 1);
 }
-END_TEST
 
 /* ---- blocks of another length ---- */
 
@@ -348,7 +345,7 @@ static void check_reblock(size_t block, size_t first, size_t most, size_t delay)
     struct reblock reblock;
     ck_assert_int_eq(reblock_init(&reblock, CHANNELS, CHANNELS, block), STATUS_OK);
     struct block in = stream_noise(7, CHANNELS, FRAMES), out;
-    ck_assert_int_eq(block_init(&out, CHANNELS, FRAMES, "a test"), STATUS_OK);
+    out = stream_block(CHANNELS, FRAMES);
     uint64_t state = block;
     size_t frames = first, from = 0;
     for (size_t at = 0; at < FRAMES; at += frames) {
@@ -377,8 +374,6 @@ static void check_reblock(size_t block, size_t first, size_t most, size_t delay)
             ck_assert_msg(out.data[c][i] == wanted, "blocks of %zu, frame %zu", block, i);
         }
     reblock_free(&reblock);
-    block_free(&in);
-    block_free(&out);
 }
 
 START_TEST(other_block_lengths_cost_a_block)
@@ -390,7 +385,6 @@ START_TEST(other_block_lengths_cost_a_block)
     check_reblock(441, 512, 0, 441);
     check_reblock(64, 128, 300, 64); /* whole blocks at first */
 }
-END_TEST
 
 int main(void)
 {
@@ -398,9 +392,5 @@ int main(void)
         puts("skipped: a sanitizer is in the way, or the system has no seccomp filters");
         return 77;
     }
-    const TTest *const tests[] = {steps_allocate_nothing_and_call_nothing,
-                                  steps_with_a_worker_allocate_nothing_and_call_nothing,
-                                  steps_with_isolated_plugins_only_wait,
-                                  other_block_lengths_cost_a_block};
-    return suite_run("live_step", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

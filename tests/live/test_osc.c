@@ -113,7 +113,6 @@ START_TEST(commands_are_understood)
     ck_assert_uint_eq(osc_refused(osc), 0);
     end();
 }
-END_TEST
 
 START_TEST(bundles_are_unpacked)
 {
@@ -131,7 +130,6 @@ START_TEST(bundles_are_unpacked)
     lo_bundle_free_recursive(bundle);
     end();
 }
-END_TEST
 
 START_TEST(odd_messages_are_counted)
 {
@@ -167,7 +165,6 @@ START_TEST(odd_messages_are_counted)
     ck_assert_uint_eq(osc_refused(osc), 24);
     end();
 }
-END_TEST
 
 struct answers {
     int count;
@@ -237,7 +234,6 @@ START_TEST(refusals_are_answered)
     lo_server_free(server);
     end();
 }
-END_TEST
 
 /* However fast they come: a few are shown, and the others counted. */
 START_TEST(a_flood_of_refusals_is_counted)
@@ -263,7 +259,6 @@ START_TEST(a_flood_of_refusals_is_counted)
     ck_assert_uint_le(shown, 20);
     end();
 }
-END_TEST
 
 /* ---- malformed packets ---- */
 
@@ -321,7 +316,6 @@ START_TEST(garbage_is_only_counted)
     close(fd);
     end();
 }
-END_TEST
 
 /* Valid packets with bytes changed and ends cut off. */
 START_TEST(broken_packets_are_harmless)
@@ -347,7 +341,6 @@ START_TEST(broken_packets_are_harmless)
     close(fd);
     end();
 }
-END_TEST
 
 START_TEST(floods_are_bounded)
 {
@@ -369,7 +362,6 @@ START_TEST(floods_are_bounded)
     close(fd);
     end();
 }
-END_TEST
 
 /* ---- from other machines ---- */
 
@@ -416,7 +408,6 @@ START_TEST(only_loopback_is_accepted)
     }
     end();
 }
-END_TEST
 
 START_TEST(a_taken_port_is_refused)
 {
@@ -430,7 +421,6 @@ START_TEST(a_taken_port_is_refused)
     log_capture(NULL, 0);
     end();
 }
-END_TEST
 
 /* ---- meters ---- */
 
@@ -552,7 +542,6 @@ START_TEST(subscribers_get_meters)
     lo_server_free(server);
     end();
 }
-END_TEST
 
 START_TEST(blind_meters_reveal_nothing)
 {
@@ -572,7 +561,6 @@ START_TEST(blind_meters_reveal_nothing)
     lo_server_free(server);
     end();
 }
-END_TEST
 
 /* A dead subscriber is removed, which makes a slot free. */
 START_TEST(dead_subscribers_are_removed)
@@ -605,10 +593,3 @@ START_TEST(dead_subscribers_are_removed)
     expect_none_before_quit();
     end();
 }
-END_TEST
-
-SUITE_MAIN("osc", commands_are_understood, bundles_are_unpacked, odd_messages_are_counted,
-           refusals_are_answered, a_flood_of_refusals_is_counted, garbage_is_only_counted,
-           broken_packets_are_harmless, floods_are_bounded, only_loopback_is_accepted,
-           a_taken_port_is_refused, subscribers_get_meters, blind_meters_reveal_nothing,
-           dead_subscribers_are_removed)

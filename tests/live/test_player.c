@@ -2,6 +2,7 @@
 #include "command.h"
 #include "live/player.h"
 #include "sound.h"
+#include "stream.h"
 #include "suite.h"
 #include "truth.h"
 
@@ -95,9 +96,7 @@ START_TEST(loops_are_exact)
         ck_assert_ptr_null(player_failure(player));
         player_close(player);
     }
-    sound_free(&sound);
 }
-END_TEST
 
 START_TEST(seeks_are_exact)
 {
@@ -125,9 +124,7 @@ START_TEST(seeks_are_exact)
         ck_assert_uint_eq(player_missed(player), 0);
         player_close(player);
     }
-    sound_free(&sound);
 }
-END_TEST
 
 /* As a device calls: the sound continues from the old place, then from the new one, with nothing
  * else in between. */
@@ -142,7 +139,6 @@ START_TEST(loops_in_the_region_are_exact)
         {1, 0, 511},        {1, 100, 4900},
         {1, 40000, RATE},
     };
-    command_clean();
     for (size_t l = 0, before = 0; l < sizeof loops / sizeof *loops; l++) {
         size_t frames = (size_t)(loops[l].seconds * RATE);
         struct sound sound =
@@ -159,10 +155,8 @@ START_TEST(loops_in_the_region_are_exact)
         player_loop(player, 0, frames);
         (void)expect(player, &sound.block, at, 4000);
         player_close(player);
-        sound_free(&sound);
     }
 }
-END_TEST
 
 START_TEST(a_seek_leaves_no_hole)
 {
@@ -191,9 +185,7 @@ START_TEST(a_seek_leaves_no_hole)
     }
     ck_assert_uint_eq(player_missed(player), 0);
     player_close(player);
-    sound_free(&sound);
 }
-END_TEST
 
 START_TEST(missing_sound_is_silence)
 {
@@ -214,9 +206,7 @@ START_TEST(missing_sound_is_silence)
     ck_assert_uint_eq(player_missed(player), silent);
     expect(player, &sound.block, (3000000 - silent) % (11 * RATE), 500);
     player_close(player);
-    sound_free(&sound);
 }
-END_TEST
 
 static struct sound sine_file(const char *name, uint32_t rate, size_t seconds, double hertz)
 {
@@ -236,7 +226,7 @@ START_TEST(another_rate_is_the_same_sound)
     for (size_t r = 0; r < sizeof rates / sizeof *rates; r++)
         for (double from = 0; from < 3; from += 2.25) {
             uint32_t rate = rates[r][1];
-            struct sound sound = sine_file("sine.wav", rates[r][0], 13, 1000);
+            sine_file("sine.wav", rates[r][0], 13, 1000);
             struct player *player =
                 play("sine.wav", (struct region_settings){.rate = rate, .from = from, .to = 12.7});
             const struct region *region = player_region(player);
@@ -254,18 +244,15 @@ START_TEST(another_rate_is_the_same_sound)
                 ck_assert_double_lt(worst, 1e-6);
             }
             player_close(player);
-            sound_free(&sound);
         }
 }
-END_TEST
 
 /* Reading on and seeking give the same frames. */
 START_TEST(another_rate_is_the_same_after_a_seek)
 {
     static const uint32_t rates[] = {44100, 96000, 47999};
     float samples[777], *rows[] = {samples};
-    struct sound sound =
-        sound_noise("noise.wav", 5, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 1, 11 * RATE);
+    sound_noise_file("noise.wav", 5, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 1, 11 * RATE);
     for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
         struct block whole;
         struct region *region;
@@ -273,7 +260,7 @@ START_TEST(another_rate_is_the_same_after_a_seek)
         ck_assert_int_eq(
             try_open(&(struct region_settings){.rate = rates[r]}, "noise.wav", &region), STATUS_OK);
         ck_assert_uint_eq(region->frames, (uint64_t)11 * rates[r]);
-        ck_assert_int_eq(block_init(&whole, 1, region->frames, "a sound"), STATUS_OK);
+        whole = stream_block(1, region->frames);
         ck_assert_int_eq(region_read(region, whole.data, whole.frames, &got), STATUS_OK);
         ck_assert_uint_eq(got, whole.frames);
         double worst = 0;
@@ -286,11 +273,8 @@ START_TEST(another_rate_is_the_same_after_a_seek)
         }
         ck_assert_double_lt(worst, 1e-7);
         region_close(region);
-        block_free(&whole);
     }
-    sound_free(&sound);
 }
-END_TEST
 
 START_TEST(a_pipe_is_kept)
 {
@@ -311,9 +295,7 @@ START_TEST(a_pipe_is_kept)
     ck_assert_int_eq(command_wait(cat).code, 0);
     ck_assert_uint_eq(player_region(player)->frames, 6 * RATE);
     player_close(player);
-    sound_free(&sound);
 }
-END_TEST
 
 START_TEST(truncated_files_end_early)
 {
@@ -326,9 +308,7 @@ START_TEST(truncated_files_end_early)
     player_seek(player, 499000);
     expect(player, &sound.block, 499000, 3000);
     player_close(player);
-    sound_free(&sound);
 }
-END_TEST
 
 /* The file is truncated while it plays. */
 START_TEST(files_truncated_while_playing)
@@ -374,9 +354,7 @@ START_TEST(files_truncated_while_playing)
     ck_assert(samples[0] == 0);
     ck_assert_uint_gt(player_missed(player), 0);
     player_close(player);
-    sound_free(&sound);
 }
-END_TEST
 
 START_TEST(unplayable_files_are_refused)
 {
@@ -396,11 +374,4 @@ START_TEST(unplayable_files_are_refused)
     ck_assert_int_eq(player_open(region, 2, &player), STATUS_FAILED);
     log_capture(NULL, 0);
     ck_assert_msg(strstr(text, "frame 40001 of channel 2 is not a number"), "%s", text);
-    sound_free(&sound);
 }
-END_TEST
-
-SUITE_MAIN("player", loops_are_exact, loops_in_the_region_are_exact, seeks_are_exact,
-           a_seek_leaves_no_hole, missing_sound_is_silence, another_rate_is_the_same_sound,
-           another_rate_is_the_same_after_a_seek, a_pipe_is_kept, truncated_files_end_early,
-           files_truncated_while_playing, unplayable_files_are_refused)

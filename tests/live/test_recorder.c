@@ -96,10 +96,8 @@ START_TEST(every_frame_is_written)
             ck_assert_uint_eq(sound.rate, RATE);
             ck_assert_int_eq(sound.format & SF_FORMAT_SUBMASK, SF_FORMAT_FLOAT);
             check_sound(&sound, false);
-            sound_free(&sound);
         }
 }
-END_TEST
 
 /* Below 4 GB a .wav is a plain one, which every program reads. */
 START_TEST(short_wavs_are_plain)
@@ -115,7 +113,6 @@ START_TEST(short_wavs_are_plain)
     ck_assert_int_eq(memcmp(head, "RIFF", 4), 0);
     ck_assert_int_eq(memcmp(head + 8, "WAVE", 4), 0);
 }
-END_TEST
 
 START_TEST(lost_frames_become_silence)
 {
@@ -136,9 +133,7 @@ START_TEST(lost_frames_become_silence)
     ck_assert_uint_eq(check_sound(&sound, true), recording.lost);
     ck_assert_uint_gt(recording.lost, 0);
     ck_assert_uint_lt(recording.lost, at);
-    sound_free(&sound);
 }
-END_TEST
 
 START_TEST(a_flushed_file_is_whole_while_it_grows)
 {
@@ -155,13 +150,11 @@ START_TEST(a_flushed_file_is_whole_while_it_grows)
             struct sound sound = sound_load(name);
             ck_assert_uint_eq(sound.block.frames, at + 4096);
             check_sound(&sound, false);
-            sound_free(&sound);
         }
         ck_assert_int_eq(recorder_close(recorder, &recording), STATUS_OK);
         ck_assert_uint_eq(recording.frames, 10 * 4096);
     }
 }
-END_TEST
 
 /* The child records at a device's pace until it is killed. */
 static pid_t start_recording(const char *name, atomic_size_t *handed)
@@ -207,11 +200,9 @@ START_TEST(a_killed_recording_is_readable)
         ck_assert_msg(sound.block.frames + RATE >= handed[e], "%s: %zu frames of %zu", names[e],
                       sound.block.frames, (size_t)handed[e]);
         check_sound(&sound, false);
-        sound_free(&sound);
     }
     munmap(handed, 3 * sizeof *handed);
 }
-END_TEST
 
 /* As with a full disk: the data written is kept, the failure is reported once, the step may
  * continue. */
@@ -255,10 +246,8 @@ START_TEST(a_full_disk_ends_only_the_recording)
         ck_assert_uint_ge(sound.block.frames, 4096);
         ck_assert_uint_le(sound.block.frames, LIMIT / 8);
         check_sound(&sound, false);
-        sound_free(&sound);
     }
 }
-END_TEST
 
 static void expect_refusal(const char *name, bool force, const char *expected, enum status wanted)
 {
@@ -290,17 +279,14 @@ START_TEST(unwritable_recordings_are_refused)
     ck_assert_int_eq(recorder_close(record("exists.wav", 1, 1), &recording), STATUS_OK);
     struct sound sound = sound_load("exists.wav");
     ck_assert_uint_eq(sound.block.frames, 0);
-    sound_free(&sound);
     ck_assert_int_eq(recorder_close(NULL, &recording), STATUS_OK);
 }
-END_TEST
 
 START_TEST(an_old_take_stays_until_the_new_one_is_kept)
 {
     struct recorder *recorder;
     struct recording recording;
     const struct stream_format format = {.rate = RATE, .channels = 1};
-    command_clean();
     sound_text("take.wav", "an old take");
     ck_assert_int_eq(recorder_open(command_path("take.wav"), true, &format, 1, &recorder),
                      STATUS_OK);
@@ -309,9 +295,3 @@ START_TEST(an_old_take_stays_until_the_new_one_is_kept)
     command_done("[ \"$(cat take.wav)\" = 'an old take' ]");
     ck_assert_str_eq(command_files(), "take.wav");
 }
-END_TEST
-
-SUITE_MAIN("recorder", an_old_take_stays_until_the_new_one_is_kept, every_frame_is_written,
-           short_wavs_are_plain, lost_frames_become_silence, a_flushed_file_is_whole_while_it_grows,
-           a_killed_recording_is_readable, a_full_disk_ends_only_the_recording,
-           unwritable_recordings_are_refused)

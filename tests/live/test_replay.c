@@ -20,7 +20,6 @@ static void save_log(const char *set_up, const char *events)
 
 static void begin(void)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 1, 24000);
     sound_text("m.txt", "1\n-0.5\n0.25\n");
 }
@@ -67,7 +66,6 @@ START_TEST(a_set_up_that_makes_no_chain_is_refused)
     command_done("mv a.log own.log && { printf '\\357\\273\\277'; cat own.log; } >a.log && " RENDER
                  " -f");
 }
-END_TEST
 
 START_TEST(an_event_of_what_the_chain_lacks_is_refused)
 {
@@ -98,7 +96,6 @@ START_TEST(an_event_of_what_the_chain_lacks_is_refused)
         command_refused(2, cases[i].expected, RENDER);
     }
 }
-END_TEST
 
 START_TEST(many_events_in_any_order_take_little_time)
 {
@@ -109,7 +106,6 @@ START_TEST(many_events_in_any_order_take_little_time)
                  ">>a.log");
     command_done("ulimit -t 20; " RENDER); /* of processor time */
 }
-END_TEST
 
 START_TEST(events_of_one_frame_keep_their_order)
 {
@@ -124,10 +120,4 @@ START_TEST(events_of_one_frame_keep_their_order)
     struct sound out = sound_load("out.wav");
     size_t half = out.block.frames / 2;
     ck_assert_double_eq((double)audio_peak(out.block.data[0] + half, out.block.frames - half), 0);
-    sound_free(&out);
 }
-END_TEST
-
-SUITE_MAIN("replay", a_set_up_that_makes_no_chain_is_refused,
-           an_event_of_what_the_chain_lacks_is_refused, many_events_in_any_order_take_little_time,
-           events_of_one_frame_keep_their_order)

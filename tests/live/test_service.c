@@ -12,7 +12,6 @@
 
 static void start(void)
 {
-    command_clean();
     command_done("cp \"$FILTERS/small-room.wav\" 'a room, 50%%.wav'; "
                  "cp \"$FILTERS/identity.txt\" plain.txt");
 }
@@ -44,7 +43,6 @@ START_TEST(arguments_are_quoted_as_systemd_reads_them)
     ck_assert_str_eq(program, "\"/a$b/halo\"");
     free(program);
 }
-END_TEST
 
 START_TEST(a_service_is_installed_shown_and_removed)
 {
@@ -63,7 +61,6 @@ START_TEST(a_service_is_installed_shown_and_removed)
     json_t *status = command_json(result.out);
     ck_assert(json_is_true(json_object_get(status, "installed")));
     ck_assert(json_is_null(json_object_get(status, "active")));
-    json_decref(status);
     result = command_run("command -v systemd-analyze >/dev/null || exit 77; " SETTING
                          "systemd-analyze verify --user " UNIT);
     ck_assert_msg(result.code == 77 || (result.code == 0 && !result.err[0]), "%s", result.err);
@@ -71,7 +68,6 @@ START_TEST(a_service_is_installed_shown_and_removed)
     result = command_done(SETTING "\"$HALO\" service status");
     command_expect(result.out, "halo is not installed");
 }
-END_TEST
 
 START_TEST(several_have_names)
 {
@@ -81,7 +77,6 @@ START_TEST(several_have_names)
                          "\"$HALO\" service remove && "
                          "test -e config/systemd/user/car.2.service");
 }
-END_TEST
 
 START_TEST(what_cannot_run_is_refused)
 {
@@ -100,7 +95,6 @@ START_TEST(what_cannot_run_is_refused)
     command_refused(1, "is not halo's", SETTING "\"$HALO\" service install -f -- --gain -1");
     command_refused(1, "is not halo's", SETTING "\"$HALO\" service remove");
 }
-END_TEST
 
 /* Wrong usage at a start is also a device that is named and not there yet. */
 START_TEST(it_is_started_again_after_any_failure)
@@ -111,7 +105,6 @@ START_TEST(it_is_started_again_after_any_failure)
     command_done("! grep RestartPrevent " UNIT);
     command_done(SETTING "\"$HALO\" service remove");
 }
-END_TEST
 
 /* A systemctl of our own notes what it is asked for. */
 START_TEST(the_service_of_another_is_not_stopped)
@@ -126,7 +119,6 @@ START_TEST(the_service_of_another_is_not_stopped)
     command_done(SETTING "PATH=\"$PWD/bin:$PATH\"; \"$HALO\" service install && "
                          "\"$HALO\" service remove && grep -q 'disable --now halo.service' asked");
 }
-END_TEST
 
 START_TEST(a_folder_that_systemd_misreads_is_refused)
 {
@@ -137,7 +129,6 @@ START_TEST(a_folder_that_systemd_misreads_is_refused)
     command_refused(1, "systemd cannot run in a folder of this name",
                     SETTING "cd tab* && \"$HALO\" service install");
 }
-END_TEST
 
 START_TEST(what_is_not_known_is_not_claimed)
 {
@@ -147,7 +138,6 @@ START_TEST(what_is_not_known_is_not_claimed)
     command_expect(result.out, "state unknown");
     ck_assert_ptr_null(strstr(result.out, "not running"));
 }
-END_TEST
 
 START_TEST(live_is_checked_without_a_device)
 {
@@ -160,14 +150,6 @@ START_TEST(live_is_checked_without_a_device)
     ck_assert_int_eq(json_integer_value(json_object_get(checked, "inputs")), 1);
     ck_assert_int_eq(json_integer_value(json_object_get(checked, "latency")), 50);
     ck_assert_uint_eq(json_array_size(json_object_get(checked, "stages")), 2);
-    json_decref(checked);
     command_refused(1, "cannot open mask no.wav", "\"$HALO\" live --check --mask no.wav");
     command_refused(2, "there is no preset 'no'", "\"$HALO\" live --check --preset no");
 }
-END_TEST
-
-SUITE_MAIN("service", arguments_are_quoted_as_systemd_reads_them,
-           a_service_is_installed_shown_and_removed, several_have_names, what_cannot_run_is_refused,
-           it_is_started_again_after_any_failure, the_service_of_another_is_not_stopped,
-           a_folder_that_systemd_misreads_is_refused, what_is_not_known_is_not_claimed,
-           live_is_checked_without_a_device)

@@ -75,10 +75,8 @@ START_TEST(filters)
         double complex wanted = cases[i].real + I * cases[i].imaginary;
         ck_assert_msg(cabs(got - wanted) < 1e-8, "%s: %g %+gi, not %g %+gi", cases[i].filter,
                       creal(got), cimag(got), creal(wanted), cimag(wanted));
-        mask_destroy(mask);
     }
 }
-END_TEST
 
 /* Keys that stand beside each other, in any order, and the listing without those that Equalizer APO
  * does not take. */
@@ -111,12 +109,9 @@ START_TEST(keys)
                           memcmp(mask_column(masks[0], 0), mask_column(masks[1], 0),
                                  masks[0]->taps * sizeof(double)) == 0,
                       "%s", cases[i][0]);
-        mask_destroy(masks[0]);
-        mask_destroy(masks[1]);
     }
     mask_refused("e.txt", "Filter: ON PK Fc 100 Hz Gain 3 dB Q 2 BW Oct 0\n", "PK without Q or BW");
 }
-END_TEST
 
 /* What Equalizer APO would pass over, by the word it is said of; NULL: nothing. */
 START_TEST(foreign)
@@ -170,7 +165,6 @@ START_TEST(foreign)
         ck_assert(!first || !strstr(first + 1, "would pass over"));
     }
 }
-END_TEST
 
 /* The same frequency as programs of all countries write it. */
 START_TEST(frequencies)
@@ -208,10 +202,8 @@ START_TEST(frequencies)
         struct mask *mask = mask_loaded_text(text, 44100, 2);
         double level = mask_magnitude(mask, 0, cases[i].hertz);
         ck_assert_msg(fabs(level + 9.5) < 1e-6, "%s: %g dB", cases[i].text, level);
-        mask_destroy(mask);
     }
 }
-END_TEST
 
 /* What is noted of a frequency; NULL: nothing. */
 START_TEST(other_frequencies)
@@ -245,7 +237,6 @@ START_TEST(other_frequencies)
         ck_assert(!first || !strstr(first + 1, " Hz is taken as"));
     }
 }
-END_TEST
 
 START_TEST(filters_refused)
 {
@@ -266,7 +257,6 @@ START_TEST(filters_refused)
     mask_refused("e.txt", "Filter: ON IIR Order 1 Coefficients 1 0 0 1\n", "a0 of IIR");
     mask_refused("e.txt", "Filter: ON IIR Order 0 Coefficients 1 1\n", "an Order from 1");
 }
-END_TEST
 
 /* ---- expressions ---- */
 
@@ -294,7 +284,6 @@ START_TEST(expressions)
         struct mask *mask = mask_loaded_text(text, 44100, 2);
         double level = 20 * log10(mask_column(mask, 0)[0]);
         ck_assert_msg(fabs(level + cases[i].value) < 1e-9, "%s: %g", cases[i].expression, -level);
-        mask_destroy(mask);
     }
     static const char *const refused[] = {"\"text\"", "foo(3)", "sqrt(", "deviceName",
                                           "{1,2}",    "1 2",    "3 +",   "b += 1"};
@@ -318,7 +307,6 @@ START_TEST(expressions)
     mask_refused("e.txt", "Eval: abcdefghijklmnopqrstuvwxyzabcdefghi = 1\nPreamp: 0 dB\n",
                  "has too long a name");
 }
-END_TEST
 
 /* As many as a file can hold: the time must not grow with their square, which was 12 s. */
 START_TEST(many_expressions)
@@ -333,7 +321,6 @@ START_TEST(many_expressions)
     ck_assert_int_lt(clock() - start, 3 * CLOCKS_PER_SEC);
     free(text);
 }
-END_TEST
 
 /* A biquad by its formulas is the one by its name, at every rate. */
 START_TEST(coefficients_by_expressions)
@@ -351,11 +338,8 @@ START_TEST(coefficients_by_expressions)
         ck_assert_uint_eq(mask->taps, wanted->taps);
         for (size_t k = 0; k < mask->taps; k++)
             ck_assert_double_eq_tol(mask_column(mask, 0)[k], mask_column(wanted, 0)[k], 1e-14);
-        mask_destroy(mask);
-        mask_destroy(wanted);
     }
 }
-END_TEST
 
 /* ---- rates ---- */
 
@@ -368,18 +352,14 @@ START_TEST(rates)
             "e.txt", &(struct mask_load_options){.sound = {.rate = hertz[i], .channels = 2}});
         ck_assert_uint_eq(mask->rate, hertz[i]);
         ck_assert_double_eq_tol(mask_magnitude(mask, 0, 1000), -6, 1e-6);
-        mask_destroy(mask);
         mask = mask_loaded("e.txt",
                            &(struct mask_load_options){.sound = {.rate = 44100, .channels = 2},
                                                        .raw.rate = hertz[i]});
         ck_assert_uint_eq(mask->rate, hertz[i]);
-        mask_destroy(mask);
     }
     struct mask *mask = mask_loaded_text("Preamp: -6 dB\nDelay: 4 samples\n", 0, 0);
     ck_assert_uint_eq(mask->rate, 0); /* nothing depends on it */
-    mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(rates_of_commands)
 {
@@ -397,7 +377,6 @@ START_TEST(rates_of_commands)
     ck_assert_ptr_null(strstr(result.err, "resampled"));
     command_expect(mask_said("e.txt", NULL), "is made for 48000 Hz; rate=");
 }
-END_TEST
 
 /* ---- GraphicEQ: ---- */
 
@@ -428,14 +407,12 @@ START_TEST(graphic)
                           cases[i].text, level, cases[i].hertz, cases[i].level);
             ck_assert_uint_le(mask->taps, 4 * 16384);
             ck_assert(!mask->has_own_paths);
-            mask_destroy(mask);
         }
     mask_refused("e.txt", "GraphicEQ: 25 0; 40\n", "line 1: '40' is not a frequency and a gain");
     mask_refused("e.txt", "GraphicEQ: 25 0; 40 1 2\n", "'40 1 2' is not");
     mask_refused("e.txt", "GraphicEQ: 0 0; 40 1\n", "a gain of 0 dB at 0 Hz");
     mask_refused("e.txt", "GraphicEQ: 40 0; 40 1\n", "two gains at 40 Hz");
 }
-END_TEST
 
 /* Cliffs, as older results of AutoEq begin with: every point is met, however near the next. */
 START_TEST(steep)
@@ -459,14 +436,8 @@ START_TEST(steep)
                 break;
         }
         ck_assert_uint_le(mask->taps, 65536);
-        mask_destroy(mask);
     }
     mask_save_text("e.txt", "GraphicEQ: 100 0; 101 -60; 102 0\n");
     command_expect(mask_said("e.txt,rate=44100", NULL),
                    "line 1: GraphicEQ: is too steep for 131072 taps: at 101 Hz it is");
 }
-END_TEST
-
-SUITE_MAIN("eq_listing", filters, keys, other_frequencies, foreign, frequencies, filters_refused,
-           expressions, many_expressions, coefficients_by_expressions, rates, rates_of_commands,
-           graphic, steep)

@@ -36,7 +36,6 @@ START_TEST(text_columns)
     ck_assert_double_eq(mask_column(mask, 1)[1], 0.4);
     mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(text_refused)
 {
@@ -61,7 +60,6 @@ START_TEST(text_refused)
         ck_assert_msg(load_text(texts[i], &mask) == STATUS_FAILED, "%s", texts[i]);
     }
 }
-END_TEST
 
 START_TEST(zero_bytes_are_refused)
 {
@@ -77,7 +75,6 @@ START_TEST(zero_bytes_are_refused)
     ck_assert_int_eq(mask_load_with(path, &(struct mask_load_options){0}, &mask), STATUS_FAILED);
     unlink(path);
 }
-END_TEST
 
 static struct mask *columns_of(size_t columns)
 {
@@ -118,7 +115,6 @@ START_TEST(routes)
     expect_paths(1, 1, 0, MASK_MAP_MATRIX, "0>0:0 ");
     expect_paths(4, 2, MASK_ORDER_LL_RR_LR_RL, MASK_MAP_MATRIX, "0>0:0 0>1:2 1>0:3 1>1:1 ");
 }
-END_TEST
 
 START_TEST(routes_refused)
 {
@@ -141,7 +137,6 @@ START_TEST(routes_refused)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(selects_and_scales)
 {
@@ -154,7 +149,6 @@ START_TEST(selects_and_scales)
     ck_assert_double_eq(mask_column(mask, 0)[2], -2 * second);
     mask_destroy(mask);
 }
-END_TEST
 
 /* The response at `hertz`, with time zero at the origin. */
 static void response(const struct mask *mask, double hertz, double *re, double *im)
@@ -214,7 +208,6 @@ START_TEST(gains_are_not_resampled)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(resampling_keeps_the_response)
 {
@@ -227,7 +220,6 @@ START_TEST(resampling_keeps_the_response)
                 expect_same_response(rates[a], rates[b], MASK_ALIGN_CENTRE, 101);
             }
 }
-END_TEST
 
 START_TEST(too_large_is_refused)
 {
@@ -235,8 +227,3 @@ START_TEST(too_large_is_refused)
     ck_assert_int_eq(mask_create("m", 2, UINT64_C(1) << 40, &mask), STATUS_FAILED);
     ck_assert_int_eq(mask_create("m", 0, 10, &mask), STATUS_FAILED);
 }
-END_TEST
-
-SUITE_MAIN("mask", text_columns, text_refused, zero_bytes_are_refused, routes, routes_refused,
-           selects_and_scales, gains_are_not_resampled, resampling_keeps_the_response,
-           too_large_is_refused)

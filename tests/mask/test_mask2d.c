@@ -48,7 +48,6 @@ START_TEST(text_is_read)
                 "1\n-2.5\n0.125\n1e3\n-0e0\n6\n",
                 6, 1, (const float[]){1, -2.5f, 0.125f, 1e3f, -0.0f, 6});
 }
-END_TEST
 
 static void expect_refused(const char *text, size_t size, const char *spec)
 {
@@ -85,7 +84,6 @@ START_TEST(invalid_masks_are_refused)
     expect_refused("\x01\x02\x03", 3, "it is not text");
     expect_refused("1 2\n3 \0 4\n", 10, "text");
 }
-END_TEST
 
 /* As many as fit are accepted, one more is not. */
 START_TEST(size_is_bounded)
@@ -110,7 +108,6 @@ START_TEST(size_is_bounded)
     ck_assert_int_eq(mask2d_check_size("a", 0, 1), STATUS_FAILED);
     log_capture(NULL, 0);
 }
-END_TEST
 
 static void expect_written_back(const struct mask2d *mask)
 {
@@ -138,7 +135,6 @@ START_TEST(written_masks_are_read_back)
     }
     free(taps);
 }
-END_TEST
 
 /* ---- separability ---- */
 
@@ -179,7 +175,6 @@ START_TEST(separable_masks_are_recognised)
     /* Seven digits are fewer than a float has. */
     ck_assert(!is_separable(2, 2, (const float[]){1, 0.3333333f, 0.3333333f, 0.1111f}));
 }
-END_TEST
 
 /* ---- made masks ---- */
 
@@ -246,7 +241,6 @@ START_TEST(made_masks_follow_their_formulas)
         ck_assert_float_eq_tol(onset->taps[i], (1 - (float)(i / 3)) / 3, 1e-7f);
     mask2d_destroy(onset);
 }
-END_TEST
 
 START_TEST(impossible_made_masks_are_refused)
 {
@@ -283,7 +277,6 @@ START_TEST(impossible_made_masks_are_refused)
     ck_assert(!mask2d_is_named("box2:3"));
     ck_assert(!mask2d_is_named(".mask2d")); /* no name before the suffix */
 }
-END_TEST
 
 /* The recipe and the program use separate code. */
 START_TEST(filters_equal_made_masks)
@@ -299,7 +292,6 @@ START_TEST(filters_equal_made_masks)
         {"along-frequency", "box2d:1x17"},
         {"harmonic-edge", "harmonic2d:9x9"},
     };
-    command_folder();
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         char path[512];
         snprintf(path, sizeof path, "%s/%s.mask2d", getenv("FILTERS"), rows[r][0]);
@@ -313,13 +305,11 @@ START_TEST(filters_equal_made_masks)
         mask2d_destroy(spec);
     }
 }
-END_TEST
 
 /* ---- commands ---- */
 
 START_TEST(mask_make_writes_them)
 {
-    command_clean();
     struct command_result result =
         command_done("\"$HALO\" mask make gaussian2d:7x7,sigma=1.5 -o g.mask2d");
     command_expect(result.err, "g.mask2d: 7 rows of time x 7 columns of frequency, separable");
@@ -338,7 +328,6 @@ START_TEST(mask_make_writes_them)
     command_refused(2, "'x=1' is not an option", "\"$HALO\" mask make box2d:3x3,x=1 -o a.mask2d");
     command_refused(2, "is not a kind of mask", "\"$HALO\" mask make a.mask2d -o b.mask2d");
 }
-END_TEST
 
 START_TEST(mask_show_describes_them)
 {
@@ -357,23 +346,20 @@ START_TEST(mask_show_describes_them)
     for (size_t w = 0; w < sizeof spec / sizeof *spec; w++)
         command_expect(result.out, spec[w]);
     result = command_done("\"$HALO\" mask show \"$FILTERS/hall.wav\" box2d:3x5 --json");
-    json_t *root = json_loads(result.out, 0, NULL);
+    json_t *root = command_json(result.out);
     json_t *mask = json_array_get(json_object_get(root, "masks"), 1);
     ck_assert_int_eq(json_integer_value(json_object_get(mask, "rows")), 3);
     ck_assert_int_eq(json_integer_value(json_object_get(mask, "columns")), 5);
     ck_assert(json_is_true(json_object_get(mask, "separable")));
     ck_assert_double_eq_tol(json_real_value(json_object_get(mask, "sum")), 1, 1e-6);
-    json_decref(root);
     command_refused(1, "cannot open mask no.mask2d: No such file", "\"$HALO\" mask show no.mask2d");
     command_done("printf '1 2\\n3\\n' >r.mask2d");
     result = command_run("\"$HALO\" mask show r.mask2d");
     command_expect(result.err, "cannot read mask r.mask2d: line 2: 1 columns");
 }
-END_TEST
 
 START_TEST(mask_plot_draws_them)
 {
-    command_clean();
     struct command_result result = command_done("\"$HALO\" mask plot onset2d:3x3");
     command_expect(result.out, "onset2d:3x3\n @  -@\n @  -@\n @  -@\ntime to the right");
     result = command_done("\"$HALO\" mask plot gaussian2d:100x100");
@@ -387,21 +373,12 @@ START_TEST(mask_plot_draws_them)
     for (size_t w = 0; w < sizeof spec / sizeof *spec; w++)
         command_done("grep -qF -- '%s' a.svg", spec[w]);
 }
-END_TEST
 
 START_TEST(they_are_refused_as_masks_of_one_dimension)
 {
-    command_clean();
     command_refused(2, "is a two-dimensional mask: use --spectral",
                     "\"$HALO\" render \"$WAV/click.wav\" x.wav --mask box2d:3x3");
     command_refused(2, "is a two-dimensional mask: use --spectral",
                     "\"$HALO\" render \"$WAV/click.wav\" x.wav --mask "
                     "\"$FILTERS/identity.mask2d\"");
 }
-END_TEST
-
-SUITE_MAIN("mask2d", text_is_read, invalid_masks_are_refused, size_is_bounded,
-           written_masks_are_read_back, separable_masks_are_recognised,
-           made_masks_follow_their_formulas, impossible_made_masks_are_refused,
-           filters_equal_made_masks, mask_make_writes_them, mask_show_describes_them,
-           mask_plot_draws_them, they_are_refused_as_masks_of_one_dimension)

@@ -24,7 +24,6 @@ static void save_room(const char *name, uint32_t rate, size_t channels, size_t s
                         (k == 0 ? 0.5 : 0.02 * (double)taps[k] * pow(10, -3 * (double)k / 8000)));
     }
     sound_save(&room, name);
-    sound_free(&room);
 }
 
 START_TEST(nothing_is_wrong_with_filters)
@@ -36,9 +35,7 @@ START_TEST(nothing_is_wrong_with_filters)
     json_array_foreach(json_object_get(root, "masks"), m, mask)
         ck_assert_msg(json_array_size(json_object_get(mask, "troubles")) == 0, "%s",
                       command_json_string(mask, "mask"));
-    json_decref(root);
 }
-END_TEST
 
 START_TEST(everything_is_listed)
 {
@@ -60,7 +57,6 @@ START_TEST(everything_is_listed)
     result = command_done("\"$HALO\" mask show \"$FILTERS/room-true-stereo.wav\"");
     command_expect(result.out, "1>1 by 1, 1>2 by 2, 2>1 by 3, 2>2 by 4");
 }
-END_TEST
 
 /* Following the lint's advice leaves no warning. */
 START_TEST(lint_remedies_work)
@@ -74,7 +70,6 @@ START_TEST(lint_remedies_work)
         {"inverted.wav", "inverted polarity", "invert"},
         {"cut.wav", "ends at -", "fade="},
     };
-    command_clean();
     save_room("late.wav", 48000, 2, 480, 1);
     save_room("loud.wav", 48000, 1, 0, 3);
     save_room("quiet.wav", 48000, 1, 0, 0.001);
@@ -84,7 +79,6 @@ START_TEST(lint_remedies_work)
     cut.block.frames = 2000;
     sound_save(&cut, "cut.wav");
     cut.block.frames = 20000;
-    sound_free(&cut);
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         struct command_result result = command_done("\"$HALO\" mask show %s", rows[r].mask);
         command_expect(result.out, rows[r].trouble);
@@ -96,11 +90,9 @@ START_TEST(lint_remedies_work)
         command_expect(result.out, "nothing wrong");
     }
 }
-END_TEST
 
 START_TEST(masks_are_compared_with_a_sound)
 {
-    command_clean();
     save_room("m.wav", 44100, 2, 0, 1);
     sound_noise_file("six.wav", 1, WAVF, 48000, 6, 100);
     sound_noise_file("two.wav", 1, WAVF, 44100, 2, 100);
@@ -119,16 +111,13 @@ START_TEST(masks_are_compared_with_a_sound)
     command_expect(result.out, "no rate but sound 96000: taken as 96000");
     command_expect(result.out, "0.02 ms"); /* two taps at 96 kHz */
 }
-END_TEST
 
 START_TEST(json_is_complete)
 {
-    command_clean();
     save_room("late.wav", 48000, 2, 480, 1);
     struct command_result result =
         command_done("\"$HALO\" mask show --json late.wav \"$FILTERS/swap-sides.txt\"");
-    json_t *root = json_loads(result.out, 0, NULL);
-    ck_assert_msg(root != NULL, "%s", result.out);
+    json_t *root = command_json(result.out);
     const json_t *masks = json_object_get(root, "masks");
     ck_assert_uint_eq(json_array_size(masks), 2);
     const json_t *mask = json_array_get(masks, 0);
@@ -149,13 +138,10 @@ START_TEST(json_is_complete)
     ck_assert(json_is_true(json_object_get(column, "silent")));
     ck_assert(json_is_null(json_object_get(column, "dc_db")));
     ck_assert_uint_eq(json_array_size(json_object_get(mask, "troubles")), 0);
-    json_decref(root);
 }
-END_TEST
 
 START_TEST(bad_masks_are_refused)
 {
-    command_clean();
     sound_text("nan.txt", "1\nnan\n");
     sound_text("good.txt", "1\n");
     sound_text("plain.txt", "hello\n");
@@ -172,7 +158,6 @@ START_TEST(bad_masks_are_refused)
     ck_assert_int_eq(result.code, 1); /* and the other one is shown */
     command_expect(result.out, "good.txt\n");
 }
-END_TEST
 
 /* Nothing is transformed of what is silence; that would take a GiB, and 20 seconds. */
 START_TEST(silence_before_costs_nothing)
@@ -184,7 +169,6 @@ START_TEST(silence_before_costs_nothing)
     command_expect(result.out, "peak gain        0.0 dB at 0 Hz");
     ck_assert_int_lt(command_memory("\"$HALO\" mask show delay.txt"), KIB_MOST);
 }
-END_TEST
 
 START_TEST(help_is_there)
 {
@@ -196,8 +180,3 @@ START_TEST(help_is_there)
     result = command_done("\"$HALO\" mask plot --help");
     command_expect(result.out, "--output FILE");
 }
-END_TEST
-
-SUITE_MAIN("mask_command", nothing_is_wrong_with_filters, everything_is_listed, lint_remedies_work,
-           masks_are_compared_with_a_sound, json_is_complete, bad_masks_are_refused,
-           silence_before_costs_nothing, help_is_there)

@@ -16,11 +16,9 @@ static void make_masks(void)
     memcpy(sound.block.data[0], a[0], sizeof a[0]);
     memcpy(sound.block.data[1], a[1], sizeof a[1]);
     sound_save(&sound, "a.wav");
-    sound_free(&sound);
     sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 2);
     memcpy(sound.block.data[0], b, sizeof b);
     sound_save(&sound, "b.wav");
-    sound_free(&sound);
 }
 
 /* ---- jconvolver ---- */
@@ -38,9 +36,7 @@ START_TEST(jconvolver_by_hand)
     ck_assert_uint_eq(mask->path_count, 2);
     mask_expect_path(mask, 0, 0, 3, (double[]){0, 0.5 + 0.4, 0.6});
     mask_expect_path(mask, 1, 1, 3, (double[]){0, 0.5 + 0.4, 0.6});
-    mask_destroy(mask);
 }
-END_TEST
 
 /* A name ends at its blank, as in jconvolver, unless quotes hold it together. */
 START_TEST(jconvolver_names)
@@ -53,7 +49,6 @@ START_TEST(jconvolver_names)
     struct mask *mask = mask_loaded("a.conf", NULL);
     mask_expect_path(mask, 0, 0, 3, (double[]){0.1f, 0.2f, 0.3f});
     mask_expect_path(mask, 1, 1, 2, (double[]){-1, 1});
-    mask_destroy(mask);
     const char *said = mask_said("a.conf", NULL);
     command_expect(said, "line 3: the name is 'a', without 'b.wav' behind the blank");
     ck_assert(!strstr(said, "line 2: the name"));
@@ -61,9 +56,7 @@ START_TEST(jconvolver_names)
     mask_save_text("a.conf", "/cd \"x y\"\n/impulse/read 1 1 1 0 0 0 1 c.wav # near\n");
     mask = mask_loaded("a.conf", NULL);
     mask_expect_path(mask, 0, 0, 2, (double[]){-1, 1});
-    mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(packed_matrix)
 {
@@ -73,7 +66,6 @@ START_TEST(packed_matrix)
         sound.block.data[1][i] = -(float)(i + 1) / 8;
     }
     sound_save(&sound, "packed.wav");
-    sound_free(&sound);
     mask_save_text("a.conf", "# as mcfx writes it\n/cd \n#\n/impulse/packedmatrix 3 2.0 1 1 0 "
                              "packed.wav\n");
     struct mask *mask = mask_loaded("a.conf", NULL);
@@ -82,9 +74,7 @@ START_TEST(packed_matrix)
     mask_expect_path(mask, 0, 0, 2, (double[]){0, 0.5});
     mask_expect_path(mask, 2, 0, 2, (double[]){0, 1.5});
     mask_expect_path(mask, 1, 1, 2, (double[]){0, -1});
-    mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(jconvolver_refused)
 {
@@ -121,7 +111,6 @@ START_TEST(jconvolver_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         mask_refused("a.conf", cases[i].text, cases[i].expected);
 }
-END_TEST
 
 /* ---- how much ---- */
 
@@ -151,7 +140,6 @@ START_TEST(matrices_as_large_as_memory)
         ck_assert_uint_eq(mask->path_count, COUNT);
         ck_assert_uint_eq(mask->taps, LONG_TAPS + 1);
         ck_assert(mask_column(mask, 0)[0] == 1 && mask_column(mask, 0)[LONG_TAPS] == 0.5);
-        mask_destroy(mask);
     }
     uint64_t cells = most / (LONG_TAPS + 1) + 1;
     if (cells < (uint64_t)128 * 128) { /* else memory for all there may be */
@@ -162,7 +150,6 @@ START_TEST(matrices_as_large_as_memory)
         mask_spec_refused(1, where, "longer.conf", NULL);
     }
 }
-END_TEST
 
 /* Of a process that may have less than the machine. */
 START_TEST(matrices_are_refused_before_memory_ends)
@@ -177,7 +164,6 @@ START_TEST(matrices_are_refused_before_memory_ends)
     command_refused(1, "line 11: its responses have",
                     "ulimit -v 2500000; \"$HALO\" mask show long.conf");
 }
-END_TEST
 
 /* ---- Convolver ---- */
 
@@ -193,7 +179,6 @@ START_TEST(convolver_by_hand)
     mask_expect_path(mask, 0, 1, 3, (double[]){0.1, 0.2, 0.3});
     mask_expect_path(mask, 1, 1, 6, (double[]){0, 0, 0, 0.05, 0.1, 0.15});
     mask_expect_path(mask, 1, 0, 6, (double[]){0, 0, 0, 0, 0, -0.125});
-    mask_destroy(mask);
     /* by what is in it, whatever its name; numbers alone are taps */
     static const char *const names[] = {"room.txt", "room", "48000.conf", "a.b.text"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -201,12 +186,10 @@ START_TEST(convolver_by_hand)
         mask = mask_loaded(names[i], NULL);
         ck_assert_uint_eq(mask->path_count, 2);
         mask_expect_path(mask, 0, 1, 5, (double[]){0, 0, 0, 0, 0.25});
-        mask_destroy(mask);
     }
     mask_save_text("taps.txt", "48000 2 2 0\n0 0 1 1\n0 0 1 1\n");
     mask = mask_loaded("taps.txt", NULL);
     ck_assert_uint_eq(mask->columns, 4);
-    mask_destroy(mask);
     mask_refused("b.txt", "48000 1 1 0\n0\n0\nno.wav\n0\n0\n0\n", "line 4: cannot open no.wav");
     mask_refused("b.cfg", "48000 2 2 0\n0 -1\n0 0\na.wav\n0\n0.0\n0.0\n", "line 2: a delay");
     mask_refused("b.cfg", "48000 2 2 0\n0 0\n0 0\na.wav\n2\n0.0\n0.0\n", "line 5: a.wav has");
@@ -214,7 +197,6 @@ START_TEST(convolver_by_hand)
     mask_refused("b.cfg", "44100 2 2 0\n0 0\n0 0\na.wav\n0\n0.0\n0.0\n", "line 4: a rate of 48000");
     mask_refused("b.cfg", "48000 2 2 0\n0 0\n0 0\na.wav\n0\n", "it ends before inputs");
 }
-END_TEST
 
 /* ---- BruteFIR ---- */
 
@@ -252,7 +234,6 @@ START_TEST(brutefir_refused)
     mask_refused("a", "coeff \"a { };\n", "an unterminated string");
     mask_refused("a", CHANNELS "frobnicate: 1;\n", "line 3: BruteFIR has no setting");
 }
-END_TEST
 
 /* A delay in blocks is part of filter_length: 3 of 4 blocks of 2 taps leave 2 taps. */
 START_TEST(brutefir_lengths)
@@ -276,7 +257,6 @@ START_TEST(brutefir_lengths)
         mask_save_text("a", text);
         struct mask *mask = mask_loaded("a", NULL);
         mask_expect_path(mask, 0, 0, cases[i].taps, taps);
-        mask_destroy(mask);
         snprintf(text, sizeof text, network, 15, cases[i].blocks, cases[i].delay);
         mask_save_text("a", text);
         const char *said = mask_said("a", NULL);
@@ -287,7 +267,6 @@ START_TEST(brutefir_lengths)
     snprintf(text, sizeof text, network, 0, "", 4);
     mask_refused("a", text, "line 5: a delay of 4 blocks, but filter_length has 4, and one");
 }
-END_TEST
 
 /* ---- Equalizer APO ---- */
 
@@ -305,9 +284,7 @@ START_TEST(eqapo_channels)
     static const double wanted[] = {0, 0, 0, 0.025, 0.05, 0.075};
     for (size_t k = 0; k < 6; k++)
         ck_assert_double_eq_tol(taps[k], wanted[k], 1e-7);
-    mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(eqapo_includes)
 {
@@ -316,11 +293,9 @@ START_TEST(eqapo_includes)
     struct mask *mask = mask_loaded("e.txt", NULL);
     mask_expect_path(mask, 0, 0, 1, (double[]){pow(10, -0.3)});
     mask_expect_path(mask, 1, 1, 1, (double[]){pow(10, 0.3)});
-    mask_destroy(mask);
     mask_refused("e.txt", "Include: e.txt\n", "circular");
     mask_refused("e.txt", "Preamp: 0 dB\nInclude: /dev/zero\n", "line 2: ");
 }
-END_TEST
 
 START_TEST(eqapo_refused)
 {
@@ -332,7 +307,6 @@ START_TEST(eqapo_refused)
     mask_refused("e.txt", "Preamp: 0 dB\nDelay: -3 ms\n", "line 2: Delay:");
     mask_refused("e.txt", "Channel: L XX\nPreamp: 0 dB\n", "line 1: there is no channel 'XX'");
 }
-END_TEST
 
 /* Properties that do not depend on the cookbook's formulas. */
 START_TEST(equaliser_listing)
@@ -369,10 +343,8 @@ START_TEST(equaliser_listing)
         double decibel = mask_magnitude(mask, 0, cases[i].frequency);
         ck_assert_msg(fabs(decibel + 2 - cases[i].decibel) < 2e-3, "%s: %g dB at %g Hz, not %g",
                       cases[i].filter, decibel + 2, cases[i].frequency, cases[i].decibel);
-        mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(rew_filter_settings)
 {
@@ -388,9 +360,7 @@ START_TEST(rew_filter_settings)
     ck_assert_uint_eq(mask->rate, 44100);
     ck_assert_double_eq_tol(mask_magnitude(mask, 0, 63), -5.3, 0.3);
     ck_assert_double_eq_tol(mask_magnitude(mask, 0, 30), -8.2, 0.3);
-    mask_destroy(mask);
 }
-END_TEST
 
 /* ---- channels that are filtered alike ---- */
 
@@ -406,7 +376,6 @@ START_TEST(alike_for_any_number_of_channels)
         "{\"output\": {\"plugins_order\": [\"equalizer#0\"], \"equalizer#0\": {\"num-bands\": 1,\n"
         "\"output-gain\": -6.0205999132796239, \"left\": {\"band0\": {\"type\": \"Off\"}}}}}\n",
     };
-    command_clean();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         mask_save_text("a.conf", texts[i]);
         for (size_t channels = 1; channels <= 6; channels++) {
@@ -421,8 +390,6 @@ START_TEST(alike_for_any_number_of_channels)
             for (size_t k = 0; k < 100; k++)
                 ck_assert_float_eq_tol(out.block.data[channels - 1][k],
                                        0.5f * in.block.data[channels - 1][k], 1e-7f);
-            sound_free(&out);
-            sound_free(&in);
         }
     }
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 100);
@@ -432,10 +399,3 @@ START_TEST(alike_for_any_number_of_channels)
     command_refused(2, "filters sound of 2 channels, but the sound has 1",
                     "\"$HALO\" render in.wav out.wav --mask a.conf");
 }
-END_TEST
-
-SUITE_MAIN("mask_configs", alike_for_any_number_of_channels, jconvolver_by_hand, packed_matrix,
-           jconvolver_refused, jconvolver_names, convolver_by_hand, brutefir_refused,
-           brutefir_lengths, eqapo_channels, eqapo_includes, eqapo_refused, equaliser_listing,
-           rew_filter_settings, matrices_as_large_as_memory,
-           matrices_are_refused_before_memory_ends)

@@ -15,7 +15,7 @@ static struct mask *make(size_t columns, size_t taps)
     struct mask *mask;
     ck_assert_int_eq(mask_create("test", columns, taps, &mask), STATUS_OK);
     mask->rate = 48000;
-    return mask;
+    return suite_mask(mask);
 }
 
 static void route(struct mask *mask)
@@ -28,11 +28,10 @@ static struct mask *load(const char *name)
 {
     struct mask *mask;
     char path[512];
-    command_folder();
     snprintf(path, sizeof path, "%s/%s", getenv("FILTERS"), name);
     ck_assert_int_eq(mask_load_with(path, &(struct mask_load_options){0}, &mask), STATUS_OK);
     ck_assert_int_eq(mask_route(mask, 2, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO), STATUS_OK);
-    return mask;
+    return suite_mask(mask);
 }
 
 static int delay_of(const struct mask *mask, enum mask_delay_method method)
@@ -65,14 +64,11 @@ START_TEST(a_single_tap_is_its_place)
         expect_all(mask, (int)k);
         mask->origin = 100;
         expect_all(mask, (int)k - 100);
-        mask_destroy(mask);
     }
     struct mask *silent = make(1, 10);
     route(silent);
     expect_all(silent, 0);
-    mask_destroy(silent);
 }
-END_TEST
 
 /* A windowed sinc; `length` odd or even, symmetric. */
 static struct mask *linear_phase(size_t length, double corner)
@@ -98,10 +94,8 @@ START_TEST(linear_phase_is_half_the_length)
             expect_all(mask, (int)(lengths[i] - 1) / 2);
             mask_align(mask, MASK_ALIGN_CENTRE);
             expect_all(mask, 0);
-            mask_destroy(mask);
         }
 }
-END_TEST
 
 /* As documented in filters/README.md, and half the lengths given there. */
 START_TEST(filters_have_their_documented_delay)
@@ -124,10 +118,8 @@ START_TEST(filters_have_their_documented_delay)
         struct mask *mask = load(masks[i].name);
         ck_assert_msg(delay_of(mask, MASK_DELAY_AUTO) == masks[i].delay, "%s: %d", masks[i].name,
                       delay_of(mask, MASK_DELAY_AUTO));
-        mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(minimum_phase_has_the_least_delay)
 {
@@ -141,11 +133,8 @@ START_TEST(minimum_phase_has_the_least_delay)
         struct mask *mask = load(masks[i].name);
         ck_assert_msg(delay_between(identity, mask) == masks[i].delay, "%s: %d", masks[i].name,
                       delay_between(identity, mask));
-        mask_destroy(mask);
     }
-    mask_destroy(identity);
 }
-END_TEST
 
 /* A mask without a distinct peak: the centre of its energy. */
 START_TEST(noise_delay_is_its_energy_centre)
@@ -157,9 +146,7 @@ START_TEST(noise_delay_is_its_energy_centre)
     route(mask);
     ck_assert_int_eq(delay_of(mask, MASK_DELAY_AUTO), delay_of(mask, MASK_DELAY_CENTROID));
     ck_assert_int_lt(abs(delay_of(mask, MASK_DELAY_AUTO) - 10000), 200);
-    mask_destroy(mask);
 }
-END_TEST
 
 /* The same mask after `frames` of silence. */
 static struct mask *later(const struct mask *mask, size_t frames, float gain)
@@ -186,12 +173,9 @@ START_TEST(a_delayed_copy_is_found)
                              delay_of(mask, MASK_DELAY_AUTO) + (int)frames);
             copy->origin = frames;
             ck_assert_int_eq(delay_between(mask, copy), 0);
-            mask_destroy(copy);
         }
-        mask_destroy(mask);
     }
 }
-END_TEST
 
 /* (1 + 0.2 z^-1)^2, which is minimum-phase, and the symmetric filter of the same magnitude.
  * Their correlation by hand: 0.624 at 5, 1.12 at 6, 0.2 at 7. */
@@ -204,10 +188,7 @@ START_TEST(a_twin_of_minimum_phase_is_aligned)
     route(a);
     route(b);
     ck_assert_int_eq(delay_between(a, b), 6);
-    mask_destroy(a);
-    mask_destroy(b);
 }
-END_TEST
 
 /* Paths of only one mask do not count; without common paths each mask's own delay is used. */
 START_TEST(only_common_paths_count)
@@ -221,12 +202,4 @@ START_TEST(only_common_paths_count)
     a->path_count = b->path_count = 1;
     ck_assert_int_eq(delay_between(a, b), 30);
     a->paths = b->paths = NULL;
-    mask_destroy(a);
-    mask_destroy(b);
 }
-END_TEST
-
-SUITE_MAIN("mask_delay", a_single_tap_is_its_place, linear_phase_is_half_the_length,
-           filters_have_their_documented_delay, minimum_phase_has_the_least_delay,
-           noise_delay_is_its_energy_centre, a_delayed_copy_is_found,
-           a_twin_of_minimum_phase_is_aligned, only_common_paths_count)

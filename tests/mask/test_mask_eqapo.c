@@ -27,7 +27,6 @@ START_TEST(copies)
     mask_expect_path(mask, 0, 0, 3, (double[]){0.5, 0, 0.5 * pow(10, 6.0206 / 20)});
     mask_expect_path(mask, 1, 0, 3, (double[]){0.5, 0, -0.5 * pow(10, 6.0206 / 20)});
     mask_expect_path(mask, 0, 1, 3, (double[]){0.5, 0, -0.5 * pow(10, 6.0206 / 20)});
-    mask_destroy(mask);
 
     /* all copies of a line at once, channels by number, dB, silence */
     mask = mask_loaded_text("Copy: 1=R+-6dB*L 2=0.0\n", 48000, 2);
@@ -35,16 +34,13 @@ START_TEST(copies)
     mask_expect_path(mask, 1, 0, 1, (double[]){1});
     ck_assert_uint_eq(mask->path_count, 2);
     ck_assert_uint_eq(mask->outputs, 2);
-    mask_destroy(mask);
 
     /* a created channel is of "all" from then on only */
     mask = mask_loaded_text("Copy: X=L\nPreamp: -20 dB\nChannel: all\nPreamp: -20 dB\nCopy: R=X\n",
                             0, 0);
     mask_expect_path(mask, 0, 0, 1, (double[]){0.01});
     mask_expect_path(mask, 0, 1, 1, (double[]){0.1});
-    mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(selective_delay)
 {
@@ -57,9 +53,7 @@ START_TEST(selective_delay)
     ck_assert_double_eq(mask_column(mask, 0)[0], 0.5);
     ck_assert_double_eq(mask_column(mask, 0)[479], 0);
     ck_assert_double_gt(mask_column(mask, 0)[480], 0.48);
-    mask_destroy(mask);
 }
-END_TEST
 
 /* As many channels as the names need, where the sound's number is unknown. */
 START_TEST(layouts)
@@ -81,10 +75,8 @@ START_TEST(layouts)
         ck_assert_msg(mask->inputs == cases[i].count, "%s: %zu channels", cases[i].channels,
                       mask->inputs);
         mask_expect_path(mask, cases[i].index, cases[i].index, 1, (double[]){pow(10, -0.3)});
-        mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(channels_of_other_sounds)
 {
@@ -102,7 +94,6 @@ START_TEST(channels_of_other_sounds)
     mask_refused("e.txt", "Copy: L=0.7*(L+R)\n", "line 1: Copy: takes no parentheses: write");
     mask_refused("e.txt", "Preamp: 0 dB\nChannel: L2\n", "line 2: there is no channel 'L2'");
 }
-END_TEST
 
 /* Names of Copy: mind the case, as in Equalizer APO; those of Channel: are taken in capitals. */
 START_TEST(spelling_of_channels)
@@ -111,11 +102,9 @@ START_TEST(spelling_of_channels)
     mask_expect_path(mask, 0, 0, 1, (double[]){1});
     mask_expect_path(mask, 1, 1, 1, (double[]){0.1});
     ck_assert_uint_eq(mask->path_count, 2);
-    mask_destroy(mask);
     mask = mask_loaded_text("Copy: x=R X=L\nChannel: x\nPreamp: 20 dB\nCopy: L=X R=x\n", 48000, 2);
     mask_expect_path(mask, 0, 0, 1, (double[]){10});
     mask_expect_path(mask, 1, 1, 1, (double[]){1});
-    mask_destroy(mask);
     command_expect(notes_of("Copy: l=R\n"),
                    "there is no channel l in a sound of 2: it can be copied");
     mask_refused("e.txt", "Copy: mid=L\nChannel: mid\n", "line 2: there is no channel 'MID', as");
@@ -125,7 +114,6 @@ START_TEST(spelling_of_channels)
     mask_refused("e.txt", "Copy: L=R\tR=L\n", "line 1: a tab or quotes: Equalizer APO");
     mask_refused("e.txt", "Preamp: 0 dB\nChannel: \"R\"\n", "line 2: a tab or quotes");
 }
-END_TEST
 
 /* What Equalizer APO reads behind a #, which is left out. */
 START_TEST(tails)
@@ -146,7 +134,6 @@ START_TEST(tails)
                                "Channel: L\n"),
                       "as well"));
 }
-END_TEST
 
 /* ---- files ---- */
 
@@ -165,11 +152,9 @@ START_TEST(includes)
                                          48000, 2);
     ck_assert(!mask->has_own_paths);
     ck_assert_double_eq_tol(mask_magnitude(mask, 0, 45), -4, 1e-4);
-    mask_destroy(mask);
     mask = mask_loaded_text("Channel: L\nInclude: Presets/sides.txt\nPreamp: -6 dB\n", 48000, 2);
     mask_expect_path(mask, 0, 0, 1, (double[]){pow(10, -0.3)});
     ck_assert_double_eq_tol(mask_magnitude(mask, mask->paths[1].column, 45), -18, 1e-4);
-    mask_destroy(mask);
     mask_refused("e.txt", "Include: Presets\\none.txt\n", "line 1: cannot open Presets/none.txt");
     /* a path of the machine that it was written on, into a folder below its own */
     command_expect(notes_of("Include: C:\\Program Files\\config\\Presets\\bass.txt\n"),
@@ -179,9 +164,7 @@ START_TEST(includes)
     mask_save_text("e.txt", text);
     mask = mask_loaded("e.txt", &(struct mask_load_options){.distrusts_configs = true});
     ck_assert_double_eq_tol(mask_magnitude(mask, 0, 45), 2, 1e-4);
-    mask_destroy(mask);
 }
-END_TEST
 
 /* Of two columns: two channels, unless the sound has others; in turn. */
 START_TEST(convolution)
@@ -192,16 +175,13 @@ START_TEST(convolution)
     struct mask *mask = mask_loaded_text("Convolution: two.txt\n", 48000, 0);
     ck_assert_uint_eq(mask->inputs, 2);
     mask_expect_path(mask, 1, 1, 2, (double[]){0.5, 0.25});
-    mask_destroy(mask);
     mask = mask_loaded_text("Channel: 2 3 4\nConvolution: two.txt\n", 48000, 4);
     mask_expect_path(mask, 2, 2, 2, (double[]){0.5, 0.25});
     mask_expect_path(mask, 3, 3, 1, (double[]){1});
-    mask_destroy(mask);
     /* the file has the rate, wherever it stands */
     mask = mask_loaded_text("Filter: ON PK Fc 1000 Hz Gain 3 dB Q 1\nConvolution: one.txt\n", 48000,
                             2);
     ck_assert_uint_eq(mask->rate, 44100);
-    mask_destroy(mask);
     ck_assert(!strstr(notes_of("Convolution: one.txt\n"), "would pass over"));
     command_expect(notes_of("Convolution: \"one.txt\"\n"),
                    "would pass over this or read it otherwise, for '\"'");
@@ -210,19 +190,16 @@ START_TEST(convolution)
     mask_refused("e.txt", "Convolution: two.txt\nConvolution: one.txt\n",
                  "line 2: a rate of 44100 Hz, where it was 48000 before");
 }
-END_TEST
 
 START_TEST(delays)
 {
     struct mask *mask = mask_loaded_text("Delay: 1,5 ms\nDelay: 2.5 samples\n", 44100, 1);
     ck_assert_uint_eq(mask->taps, 66 + 3 + 1); /* 66.15 and 2.5, rounded */
-    mask_destroy(mask);
     mask_refused("e.txt", "Preamp: 0 dB\nDelay: 3\n", "must be in ms or samples");
     mask_refused("e.txt", "Delay: 10 samples, 5 ms\n", "line 1: Delay: must be in ms or samples");
     mask_refused("e.txt", "Delay: 3 ms; 4 ms\n", "line 1: Delay: must be in ms or samples");
     mask_refused("e.txt", "Delay: -3 ms\n", "line 1: Delay: -3 would be before the sound");
 }
-END_TEST
 
 /* Before the mix is before it, wherever it stands in the file; capture is of microphones. */
 START_TEST(stages)
@@ -236,10 +213,8 @@ START_TEST(stages)
     ck_assert_uint_eq(mask->path_count, 2);
     mask_expect_path(mask, 0, 1, 2, (double[]){0, 1e-4});
     mask_expect_path(mask, 1, 0, 2, (double[]){0, 1e-5});
-    mask_destroy(mask);
     mask_refused("e.txt", "Preamp: 0 dB\nStage: after\n", "line 2: there is no stage 'after'");
 }
-END_TEST
 
 START_TEST(devices)
 {
@@ -248,13 +223,11 @@ START_TEST(devices)
                          "Preamp: -20 dB\nDevice: X Y; all\nPreamp: -20 dB\n",
                          48000, 2);
     mask_expect_taps(mask, 0, 1, (double[]){1e-3});
-    mask_destroy(mask);
     command_expect(notes_of("Device: Speakers\nPreamp: -6 dB\n"),
                    "line 1: the settings for the device 'Speakers' are used");
     mask_refused("e.txt", "Device: A\nPreamp: 0 dB\nDevice: B\nPreamp: 1 dB\n",
                  "line 3: it has settings for several devices, 'A' and 'B'");
 }
-END_TEST
 
 /* The most commands, and one more. */
 START_TEST(many_lines)
@@ -268,13 +241,11 @@ START_TEST(many_lines)
     memcpy(at, command, sizeof command);
     struct mask *mask = mask_loaded_text(text, 48000, 2);
     mask_expect_taps(mask, 0, 1, (double[]){pow(10, -0.3)});
-    mask_destroy(mask);
     memcpy(at, line, LENGTH);
     memcpy(at + LENGTH, command, sizeof command);
     mask_refused("e.txt", text, "line 100001: it has more than 100000 commands");
     free(text);
 }
-END_TEST
 
 /* ---- what is one ---- */
 
@@ -293,10 +264,8 @@ START_TEST(remarks_of_others)
             snprintf(text, sizeof text, "%s\n%sPreamp: -6 dB\n", remarks[i], indent ? "  " : "");
             struct mask *mask = mask_loaded_text(text, 48000, 2);
             mask_expect_taps(mask, 0, 1, (double[]){pow(10, -0.3)});
-            mask_destroy(mask);
         }
 }
-END_TEST
 
 /* Names of CamillaDSP's filters that are words of Equalizer APO, too, as in flow style. */
 START_TEST(not_its_own)
@@ -310,7 +279,6 @@ START_TEST(not_its_own)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         mask_refused("c.yml", texts[i], "channels");
 }
-END_TEST
 
 /* Which branches are applied: the sum of the preamps in them. */
 START_TEST(branches)
@@ -351,7 +319,6 @@ START_TEST(branches)
         struct mask *mask = mask_loaded_text(cases[i].text, cases[i].rate, cases[i].channels);
         double gain = 20 * log10(mask_column(mask, 0)[0]);
         ck_assert_msg(fabs(gain - cases[i].gain) < 1e-9, "%s: %g dB", cases[i].text, gain);
-        mask_destroy(mask);
     }
     mask_refused("e.txt", "Preamp: 0 dB\nElse:\nPreamp: 1 dB\n", "line 2: Else: without If:");
     mask_refused("e.txt", "Preamp: 0 dB\nElseIf: 1\n", "line 2: ElseIf: without If:");
@@ -363,7 +330,6 @@ START_TEST(branches)
     mask_save_text("e.txt", "Preamp: 0 dB\nIf: inputChannelCount == 2\nEndIf:\n");
     command_expect(mask_said("e.txt", NULL), "line 2: the channels of the sound are taken as 2");
 }
-END_TEST
 
 START_TEST(other_programs)
 {
@@ -390,7 +356,6 @@ START_TEST(other_programs)
     command_expect(notes_of("Made by hand\nPreamp: 0 dB\n"),
                    "line 1: 'Made by hand' is no command of Equalizer APO");
 }
-END_TEST
 
 /* The four texts of an AutoEq result; the fifth, a WAV, is a sound. */
 START_TEST(autoeq)
@@ -409,11 +374,5 @@ START_TEST(autoeq)
             struct mask *mask = mask_loaded_text(texts[i], rate, 2);
             ck_assert_uint_eq(mask->columns, 1);
             ck_assert(!mask->has_own_paths);
-            mask_destroy(mask);
         }
 }
-END_TEST
-
-SUITE_MAIN("mask_eqapo", copies, selective_delay, layouts, channels_of_other_sounds,
-           spelling_of_channels, tails, includes, convolution, delays, stages, devices, many_lines,
-           remarks_of_others, not_its_own, branches, other_programs, autoeq)

@@ -34,9 +34,7 @@ START_TEST(rew_normalisation_is_undone)
     ck_assert_uint_eq(mask->rate, 48000);
     ck_assert_uint_eq(mask->columns, 1);
     mask_expect_taps(mask, 0, 4, (double[]){0, -0.125, 0.25, 0.0625});
-    mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(rew_not_normalised_stays)
 {
@@ -45,9 +43,7 @@ START_TEST(rew_not_normalised_stays)
     mask_save("rew.txt", text, sizeof text - 1);
     struct mask *mask = mask_loaded("rew.txt", NULL);
     mask_expect_taps(mask, 0, 4, (double[]){0, -0.5, 1, 0.25});
-    mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(rew_is_refused_with_the_reason)
 {
@@ -58,7 +54,6 @@ START_TEST(rew_is_refused_with_the_reason)
                  "no '* Data start'");
     mask_refused("a.txt", "* saved by REW\n* Data start\n1\n", "no valid sample interval");
 }
-END_TEST
 
 /* ---- text ---- */
 
@@ -68,32 +63,26 @@ START_TEST(decimal_commas)
     mask_save("rephase.txt", text, sizeof text - 1);
     struct mask *mask = mask_loaded("rephase.txt", NULL);
     mask_expect_taps(mask, 0, 3, (double[]){0.00012, -0.015, 0});
-    mask_destroy(mask);
     mask_save_text("a.txt", "1,0\r\n-0,1\r\n0,25\r\n7\r\n");
     mask = mask_loaded("a.txt", NULL);
     ck_assert_uint_eq(mask->columns, 1);
     mask_expect_taps(mask, 0, 4, (double[]){1, -0.1, 0.25, 7});
-    mask_destroy(mask);
     mask_save_text("a.txt", "0,5\t0,25\n-0,1\t1,5E-1\n");
     mask = mask_loaded("a.txt", NULL);
     mask_expect_taps(mask, 0, 2, (double[]){0.5, -0.1});
     mask_expect_taps(mask, 1, 2, (double[]){0.25, 0.15});
-    mask_destroy(mask);
     mask_refused("a.txt", "0.5\n0,25\n", "line 2: '0,25': decimals before it take a point");
     mask_refused("a.txt", "0,5\n0.25\n", "line 2: '0.25': decimals before it take a comma");
     mask_refused("a.txt", "0,5,0,25\n",
                  "'0,5,0,25' is not a number (separate columns by blanks or semicolons)");
 }
-END_TEST
 
 /* What may have been meant otherwise is said. */
 START_TEST(decimal_commas_are_said)
 {
-    command_clean();
     mask_save_text("a.txt", "1,0\n0,1\n");
     command_expect(mask_said("a.txt", NULL), "a.txt: its commas are read as decimal marks");
 }
-END_TEST
 
 START_TEST(own_paths)
 {
@@ -110,14 +99,12 @@ START_TEST(own_paths)
     ck_assert_int_eq(mask_route(mask, 1, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO), STATUS_USAGE);
     ck_assert_int_eq(mask_route(mask, 2, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_MATRIX), STATUS_USAGE);
     ck_assert_int_eq(mask_select(mask, 1), STATUS_USAGE);
-    mask_destroy(mask);
     mask_refused("b.mask", "inputs: 1\noutputs: 1\npath: 1 2 1\n1\n", "path 1 goes from input 1");
     mask_refused("b.mask", "path: 1 2\n1\n", "line 1: a column must be a whole number");
     mask_refused("b.mask", "path: 1 1 1\n1\n", "no inputs: N");
     mask_refused("b.mask", "inputs: 2\n1\n", "no path:");
     mask_refused("b.mask", "origin: 1\n1\n", "no tap 1");
 }
-END_TEST
 
 START_TEST(endless_line)
 {
@@ -128,7 +115,6 @@ START_TEST(endless_line)
     mask_refused("a.txt", text, "line 1: too long");
     free(text);
 }
-END_TEST
 
 /* ---- samples without a header ---- */
 
@@ -157,15 +143,12 @@ START_TEST(raw_formats_and_their_names)
             struct mask *mask = mask_loaded("a.raw", &options);
             ck_assert_uint_eq(mask->rate, 96000);
             mask_expect_taps(mask, 0, 2, (double[]){0.5, -1});
-            mask_destroy(mask);
             options.raw.channels = 2;
             mask = mask_loaded("a.raw", &options);
             mask_expect_taps(mask, 1, 1, (double[]){-1});
-            mask_destroy(mask);
         }
     ck_assert_ptr_null(raw_format_named("S24_LE")); /* three bytes or four: ambiguous */
 }
-END_TEST
 
 START_TEST(raw_by_the_name_of_the_file)
 {
@@ -175,15 +158,12 @@ START_TEST(raw_by_the_name_of_the_file)
     struct mask *mask = mask_loaded("Cor1L44.dbl", NULL);
     mask_expect_taps(mask, 0, 3, doubles);
     ck_assert_uint_eq(mask->rate, 0);
-    mask_destroy(mask);
     mask_save("rps.PCM", floats, sizeof floats);
     mask = mask_loaded("rps.PCM", NULL);
     mask_expect_taps(mask, 0, 2, (double[]){0.5, 1e-5});
-    mask_destroy(mask);
     mask_save("odd.dbl", doubles, 13);
     mask_spec_refused(1, "not a whole number of frames", "odd.dbl", NULL);
 }
-END_TEST
 
 START_TEST(raw_on_the_command_line)
 {
@@ -196,13 +176,10 @@ START_TEST(raw_on_the_command_line)
         ck_assert_float_eq_tol(out.block.data[0][i], 0.5f * in.block.data[0][i - 1], 1e-6f);
         ck_assert_float_eq_tol(out.block.data[1][i], 0.25f * in.block.data[1][i - 1], 1e-6f);
     }
-    sound_free(&out);
-    sound_free(&in);
     mask_spec_refused(2, "raw= is one of", "a.raw,raw=S24_LE", NULL);
     mask_spec_refused(2, "needs raw=", "a.raw,channels=2", NULL);
     mask_spec_refused(1, "raw=FORMAT", "a.raw", NULL);
 }
-END_TEST
 
 /* A comma in the name of a file that is there is no option. */
 START_TEST(commas_in_names)
@@ -215,7 +192,6 @@ START_TEST(commas_in_names)
         snprintf(spec, sizeof spec, "%s,gain=%s", names[i], i % 2 ? "0,invert" : "0");
         struct mask *mask = mask_of_spec(spec, NULL);
         mask_expect_taps(mask, 0, 1, (double[]){i % 2 ? -0.25 : 0.25});
-        mask_destroy(mask);
         ck_assert_int_eq(remove(command_path(names[i])), 0);
     }
     command_done("printf '0.5\\n' >m.txt && printf '1\\n' >m.txt,gain=0 && "
@@ -228,7 +204,6 @@ START_TEST(commas_in_names)
         "$HALO render ../in.wav o2.wav --chain c.yml && cmp o1.wav o2.wav");
     mask_spec_refused(2, "' left.wav'", "No, left.wav", NULL);
 }
-END_TEST
 
 START_TEST(rates_in_names)
 {
@@ -259,9 +234,3 @@ START_TEST(rates_in_names)
         ck_assert_msg(!strstr(said, "in its name"), "%s: %s", cases[i].name, said);
     }
 }
-END_TEST
-
-SUITE_MAIN("mask_files", rew_normalisation_is_undone, rew_not_normalised_stays,
-           rew_is_refused_with_the_reason, decimal_commas, decimal_commas_are_said, own_paths,
-           endless_line, raw_formats_and_their_names, raw_by_the_name_of_the_file,
-           raw_on_the_command_line, commas_in_names, rates_in_names)

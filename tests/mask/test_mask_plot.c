@@ -21,7 +21,6 @@ START_TEST(files_of_each_kind)
     static const struct {
         const char *name, *head;
     } rows[] = {{"a.svg", "<?xml"}, {"a.png", "\x89PNG"}, {"a.pdf", "%PDF"}};
-    command_clean();
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         char head[HEAD] = "", path[512];
         struct command_result result =
@@ -38,12 +37,10 @@ START_TEST(files_of_each_kind)
     }
     ck_assert_str_eq(command_files(), "a.pdf a.png a.svg");
 }
-END_TEST
 
 /* Curves, axes with units, and legends of both. */
 START_TEST(svg_holds_what_it_should)
 {
-    command_clean();
     command_done("\"$HALO\" mask plot \"$FILTERS/lowpass-1k.wav\" \"$FILTERS/comb.txt\" -o a.svg");
     static const char *const expected[] = {"impulse response", "step response",   "magnitude",
                                            "group delay",      "phase",           "time in ms",
@@ -59,11 +56,9 @@ START_TEST(svg_holds_what_it_should)
     ck_assert_uint_ge(count_in("s.svg", "spectrogram of small-room.wav channel 2"), 1);
     ck_assert_str_eq(command_files(), "a.svg s.svg");
 }
-END_TEST
 
 START_TEST(rooms_are_drawn)
 {
-    command_clean();
     command_done("\"$HALO\" mask plot \"$FILTERS/hall.wav\" -o a.svg");
     static const char *const expected[] = {"energy over time", "decay (Schroeder)",
                                            "waterfall (dB) of hall.wav channel 2",
@@ -78,11 +73,9 @@ START_TEST(rooms_are_drawn)
     ck_assert_uint_eq(count_in("c.svg", ">1000<"), 0);
     ck_assert_uint_ge(count_in("c.svg", ">2.5<"), 1);
 }
-END_TEST
 
 START_TEST(limits_are_kept)
 {
-    command_clean();
     command_done(
         "\"$HALO\" mask plot \"$FILTERS/hall.wav\" --what magnitude,decay --low 100 "
         "--high 1000 --from 100ms --to 200ms --range 30 --smooth 3 --width 900 --height 400 "
@@ -97,12 +90,10 @@ START_TEST(limits_are_kept)
     ck_assert_uint_le(command_lines(result.out), 12);
     ck_assert_msg(!strstr(result.out, "2k") && strstr(result.out, "500"), "%s", result.out);
 }
-END_TEST
 
 /* Once, in as many colours and dashes, and in text a letter for each channel. */
 START_TEST(each_channel_has_a_curve)
 {
-    command_clean();
     command_done("for i in $(seq 8); do printf '1 1 0.5 0.2 0.1 1 1 0.5 0.2 0.1\\n'; done >m.txt");
     command_done("\"$HALO\" mask plot m.txt -o a.svg --what impulse,step,magnitude");
     for (int c = 1; c <= 10; c++) {
@@ -118,12 +109,10 @@ START_TEST(each_channel_has_a_curve)
     result = command_done("LC_ALL=C \"$HALO\" mask plot m.txt --what step");
     ck_assert_msg(strstr(result.out, "J###m.txt channel 10"), "%s", result.out);
 }
-END_TEST
 
 /* Those below each other begin and end at the same place. */
 START_TEST(subplots_are_aligned)
 {
-    command_clean();
     command_done(
         "printf '1000\\n0\\n' >large.txt && \"$HALO\" mask plot large.txt \"$FILTERS/comb.txt\" "
         "--what impulse,step,magnitude,delay,spectrogram -o a.svg");
@@ -134,22 +123,18 @@ START_TEST(subplots_are_aligned)
                      "awk '$2 - $1 > 50' | sort -u");
     ck_assert_msg(command_lines(result.out) == 2, "%s", result.out);
 }
-END_TEST
 
 START_TEST(subplots_are_chosen)
 {
-    command_clean();
     command_done("\"$HALO\" mask plot \"$FILTERS/comb.txt\" --what step,delay -o a.svg");
     ck_assert_uint_eq(count_in("a.svg", "step response"), 1);
     ck_assert_uint_eq(count_in("a.svg", "group delay"), 1);
     ck_assert_uint_eq(count_in("a.svg", "impulse response"), 0);
     ck_assert_uint_eq(count_in("a.svg", "magnitude"), 0);
 }
-END_TEST
 
 START_TEST(masks_of_any_kind_are_drawn)
 {
-    command_clean();
     sound_text("zero.txt", "0\n0\n0\n");
     sound_text("one.txt", "1\n");
     sound_text("it's_a {mask}.txt", "1\n2\n");
@@ -162,11 +147,9 @@ START_TEST(masks_of_any_kind_are_drawn)
     result = command_done("\"$HALO\" mask plot zero.txt -o b.png");
     ck_assert_str_eq(result.err, "");
 }
-END_TEST
 
 START_TEST(text_goes_to_the_terminal)
 {
-    command_clean();
     struct command_result result = command_done(
         "LC_ALL=C \"$HALO\" mask plot \"$FILTERS/comb.txt\" \"$FILTERS/lowpass-1k.wav\"");
     ck_assert_msg(strstr(result.out, " dB") && strstr(result.out, "A  comb.txt") &&
@@ -179,11 +162,9 @@ START_TEST(text_goes_to_the_terminal)
                   "%s", result.out);
     ck_assert_str_eq(command_files(), "");
 }
-END_TEST
 
 START_TEST(what_cannot_be_drawn_is_refused)
 {
-    command_clean();
     sound_text("m.txt", "1\n");
     command_done("\"$HALO\" mask plot m.txt -o a.svg");
     command_refused(1, "a.svg", "\"$HALO\" mask plot m.txt -o a.svg");
@@ -210,7 +191,6 @@ START_TEST(what_cannot_be_drawn_is_refused)
     command_refused(1, "gnuplot could not draw b.svg",
                     "PATH=$PWD/bin:$PATH \"$HALO\" mask plot m.txt -o b.svg");
 }
-END_TEST
 
 /* The old file stays, and nothing else. */
 static void expect_kept(const char *expected, const char *command)
@@ -228,7 +208,6 @@ static const char *const old_files[] = {"old.png", "old.svg", "old.pdf"};
 
 START_TEST(full_disk_keeps_the_old_file)
 {
-    command_clean();
     command_done("mkdir bin disk");
     if (command_run("unshare -rm mount -t tmpfs -o size=16k tmpfs disk").code != 0) {
         puts("not run: full_disk_keeps_the_old_file, for want of the right to mount");
@@ -244,11 +223,9 @@ START_TEST(full_disk_keeps_the_old_file)
         expect_kept("No space left", command);
     }
 }
-END_TEST
 
 START_TEST(file_size_limit_keeps_the_old_file)
 {
-    command_clean();
     command_done("mkdir bin disk");
     for (size_t i = 0; i < sizeof old_files / sizeof *old_files; i++) {
         char command[512];
@@ -262,12 +239,10 @@ START_TEST(file_size_limit_keeps_the_old_file)
     command_refused(1, "standard output: No space left",
                     "\"$HALO\" mask plot \"$FILTERS/comb.txt\" --what impulse >/dev/full");
 }
-END_TEST
 
 /* A gnuplot that says all is well, and draws nothing or dies half-way. */
 START_TEST(gnuplot_is_not_believed)
 {
-    command_clean();
     command_done("mkdir bin disk");
     static const char *const scripts[] = {"cat >/dev/null", "cat >/dev/null; echo half; kill -9 $$",
                                           "exit 0"};
@@ -277,7 +252,6 @@ START_TEST(gnuplot_is_not_believed)
                     "PATH=$PWD/bin:$PATH \"$HALO\" mask plot \"$FILTERS/comb.txt\" -f -o old.png");
     }
 }
-END_TEST
 
 /* As a shell writes it, and as it appears in a plot. */
 static const struct {
@@ -304,17 +278,14 @@ static const struct {
 
 START_TEST(start_up_files_change_nothing)
 {
-    command_clean();
     command_done("\"$HALO\" mask plot lowpass:1000 -o one.svg");
     command_done("mkdir home; echo 'set terminal pdfcairo; exit' >home/.gnuplot; "
                  "HOME=$PWD/home \"$HALO\" mask plot lowpass:1000 -o two.svg; cmp one.svg two.svg");
 }
-END_TEST
 
 /* A signal may interrupt each read from gnuplot, of which some are of a part of the drawing. */
 START_TEST(interrupted_reads_lose_nothing)
 {
-    command_clean();
     setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", true);
     command_done("\"$HALO\" mask plot lowpass:1000 -o whole.svg");
     for (int read = 1; read <= 301; read += 100)
@@ -323,13 +294,11 @@ START_TEST(interrupted_reads_lose_nothing)
                      read, EINTR, FAULTS);
     command_done("test -s interrupted");
 }
-END_TEST
 
 /* In legends, all at once, and in titles, where there is one name a plot: every third. */
 START_TEST(names_are_only_text)
 {
     enum { NAMES = sizeof hostile_names / sizeof *hostile_names };
-    command_clean();
     for (size_t i = 0; i < NAMES; i++)
         command_done("printf '1\n2\n' >%s", hostile_names[i].name);
     struct command_result result = command_done("\"$HALO\" mask plot * -o .a.svg --what impulse");
@@ -348,29 +317,12 @@ START_TEST(names_are_only_text)
     }
     command_done("set -- *; [ $# = %d ]", (int)NAMES); /* nothing was executed */
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {files_of_each_kind,
-                                  svg_holds_what_it_should,
-                                  rooms_are_drawn,
-                                  limits_are_kept,
-                                  each_channel_has_a_curve,
-                                  subplots_are_aligned,
-                                  subplots_are_chosen,
-                                  masks_of_any_kind_are_drawn,
-                                  text_goes_to_the_terminal,
-                                  what_cannot_be_drawn_is_refused,
-                                  full_disk_keeps_the_old_file,
-                                  file_size_limit_keeps_the_old_file,
-                                  gnuplot_is_not_believed,
-                                  start_up_files_change_nothing,
-                                  interrupted_reads_lose_nothing,
-                                  names_are_only_text};
     if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
         puts("skipped: gnuplot is not installed");
         return 77;
     }
-    return suite_run("mask_plot", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

@@ -18,7 +18,6 @@ static void make_ears(void)
         for (size_t c = 0; c < channels; c++)
             memcpy(sound.block.data[c], ears[c], sizeof ears[c]);
         sound_save(&sound, channels == 1 ? "mono.wav" : "e.wav");
-        sound_free(&sound);
     }
 }
 
@@ -35,9 +34,7 @@ START_TEST(ambix_loudspeakers)
     mask_expect_path(mask, 1, 0, 1, (double[]){0.25 * sqrt(3)});
     mask_expect_path(mask, 3, 0, 1, (double[]){-0.125 * sqrt(3)});
     mask_expect_path(mask, 1, 1, 1, (double[]){-0.25 * sqrt(3)});
-    mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(ambix_ears)
 {
@@ -54,9 +51,7 @@ START_TEST(ambix_ears)
     ck_assert_uint_eq(mask->outputs, 2);
     mask_expect_path(mask, 0, 0, 50, left);
     mask_expect_path(mask, 0, 1, 50, right);
-    mask_destroy(mask);
 }
-END_TEST
 
 /* W X Y Z R S T U V K L M N O P Q of FuMa and the order of SID, by the places of their numbers. */
 START_TEST(ambix_sequences)
@@ -87,10 +82,8 @@ START_TEST(ambix_sequences)
         struct mask *mask = mask_loaded("a.config", NULL);
         for (size_t acn = 0; acn < 16; acn++)
             mask_expect_path(mask, acn, 0, 1, &cases[i].gains[acn]);
-        mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(ambix_refused)
 {
@@ -117,7 +110,6 @@ START_TEST(ambix_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         mask_refused("a.config", cases[i].text, cases[i].expected);
 }
-END_TEST
 
 /* ---- mcfx_convolver ---- */
 
@@ -130,9 +122,7 @@ START_TEST(mcfx_with_channels_alone)
     ck_assert_uint_eq(mask->inputs, 3);
     ck_assert_uint_eq(mask->outputs, 2);
     mask_expect_path(mask, 0, 1, 3, (double[]){0, 0.5, 0.25});
-    mask_destroy(mask);
 }
-END_TEST
 
 /* ---- HeSuVi ---- */
 
@@ -142,7 +132,6 @@ static void make_hesuvi(const char *name, size_t channels)
     for (size_t c = 0; c < channels; c++)
         sound.block.data[c][0] = (float)(c + 1) / 16;
     sound_save(&sound, name);
-    sound_free(&sound);
 }
 
 START_TEST(hesuvi_orders)
@@ -172,10 +161,8 @@ START_TEST(hesuvi_orders)
                 double wanted = (double)(is_half ? half : all)[place][p % 2] / 16;
                 mask_expect_path(mask, p / 2, p % 2, 1, &wanted);
             }
-            mask_destroy(mask);
         }
 }
-END_TEST
 
 START_TEST(hesuvi_commands)
 {
@@ -197,7 +184,3 @@ START_TEST(hesuvi_commands)
     mask_spec_refused(2, "order=hesuvi and map= exclude each other",
                       "all.wav,order=hesuvi,map=matrix", &stereo);
 }
-END_TEST
-
-SUITE_MAIN("mask_spatial", ambix_loudspeakers, ambix_ears, ambix_sequences, ambix_refused,
-           mcfx_with_channels_alone, hesuvi_orders, hesuvi_commands)

@@ -22,18 +22,17 @@ static struct mask *mask_of(const double *values, size_t taps)
     for (size_t k = 0; k < taps; k++)
         mask->coefficients[k] = (float)values[k];
     ck_assert_int_eq(mask_route(mask, 1, 0, 0), STATUS_OK);
-    return mask;
+    return suite_mask(mask);
 }
 
 static struct mask *filter(const char *name)
 {
     struct mask *mask;
     char file[512];
-    (void)command_folder();
     snprintf(file, sizeof file, "%s/%s", getenv("FILTERS"), name);
     ck_assert_int_eq(mask_load_with(file, &(struct mask_load_options){0}, &mask), STATUS_OK);
     ck_assert_int_eq(mask_route(mask, mask->columns == 4 ? 2 : mask->columns, 0, 0), STATUS_OK);
-    return mask;
+    return suite_mask(mask);
 }
 
 static struct mask_stats stats_of(const struct mask *mask)
@@ -69,9 +68,7 @@ START_TEST(dirac)
     expect_near(stats.output[0].headroom, 0, 1e-12);
     expect_near(stats.loudest, 20 * log10(0.5), 1e-4);
     mask_stats_free(&stats);
-    mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(moving_average)
 {
@@ -89,9 +86,7 @@ START_TEST(moving_average)
     expect_near(column->energy, 1 / 48.0, 1e-7);
     expect_near(stats.output[0].headroom, 0, 1e-5); /* by its sum of magnitudes it cannot clip */
     mask_stats_free(&stats);
-    mask_destroy(mask);
 }
-END_TEST
 
 static void expect_phase(const double *values, size_t taps, enum mask_symmetry symmetry,
                          bool minimum)
@@ -101,7 +96,6 @@ static void expect_phase(const double *values, size_t taps, enum mask_symmetry s
     ck_assert_msg(stats.column[0].symmetry == symmetry, "%g %g ...", values[0], values[1]);
     ck_assert_msg(stats.column[0].minimum_phase == minimum, "%g %g ...", values[0], values[1]);
     mask_stats_free(&stats);
-    mask_destroy(mask);
 }
 
 /* A zero inside the circle, outside, on it, and both. */
@@ -115,7 +109,6 @@ START_TEST(phases)
     expect_phase((double[]){0.98, -1}, 2, MASK_ASYMMETRIC, false);
     expect_phase((double[]){1, 0, -1, 0, 1, 0.5}, 6, MASK_ASYMMETRIC, false);
 }
-END_TEST
 
 START_TEST(phases_of_filters)
 {
@@ -136,10 +129,8 @@ START_TEST(phases_of_filters)
                           stats.column[0].minimum_phase == rows[r].minimum,
                       "%s", rows[r].name);
         mask_stats_free(&stats);
-        mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(twins_are_of_minimum_phase)
 {
@@ -148,9 +139,7 @@ START_TEST(twins_are_of_minimum_phase)
     struct mask_stats stats = stats_of(mask);
     ck_assert(stats.column[0].minimum_phase);
     mask_stats_free(&stats);
-    mask_destroy(mask);
 }
-END_TEST
 
 /* By GNU Octave:
  *   [h, fs] = audioread('hall.wav'); x = h(:, 1); p = max(abs(x));
@@ -183,9 +172,7 @@ START_TEST(hall_as_octave_has_it)
     ck_assert_uint_eq(column->silence_after, 13494);
     ck_assert_uint_eq(column->silence_before, 0);
     mask_stats_free(&stats);
-    mask_destroy(mask);
 }
-END_TEST
 
 /* The same, with N = 2 ^ 20. */
 START_TEST(lowpass_as_octave_has_it)
@@ -199,9 +186,7 @@ START_TEST(lowpass_as_octave_has_it)
     expect_near(stats.column[0].middle, 600, 1e-12);
     expect_near(stats.output[0].headroom, 20 * log10(0.752576) + 3, 0.02);
     mask_stats_free(&stats);
-    mask_destroy(mask);
 }
-END_TEST
 
 /* With equal inputs an output's level is that of the sum of its columns. */
 START_TEST(outputs_add_their_inputs)
@@ -221,7 +206,6 @@ START_TEST(outputs_add_their_inputs)
     mask_stats_free(&stats);
     mask_destroy(mask);
 }
-END_TEST
 
 /* ---- lint ---- */
 
@@ -255,7 +239,7 @@ static struct mask *room(size_t columns, size_t taps, double decay)
     for (size_t c = 0; c < columns; c++)
         mask_column(mask, c)[0] = 0.5F;
     ck_assert_int_eq(mask_route(mask, columns == 4 ? 2 : columns, 0, 0), STATUS_OK);
-    return mask;
+    return suite_mask(mask);
 }
 
 #define NO_SOUND ((struct stream_format){0})
@@ -266,9 +250,7 @@ START_TEST(a_good_room_has_no_lint)
     ck_assert_str_eq(diagnose(mask, NO_SOUND), "");
     ck_assert_str_eq(diagnose(mask, (struct stream_format){.rate = RATE, .channels = 2}), "");
     ck_assert_str_eq(diagnose(mask, (struct stream_format){.rate = RATE, .channels = 1}), "");
-    mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(the_sound_does_not_fit)
 {
@@ -279,16 +261,13 @@ START_TEST(the_sound_does_not_fit)
     mask->rate = 0;
     ck_assert_str_eq(diagnose(mask, (struct stream_format){.rate = 44100, .channels = 0}),
                      "no rate but sound 44100: taken as 44100\n");
-    mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(silence_is_found)
 {
     struct mask *mask = room(1, 20000, 8000);
     ck_assert_int_eq(mask_pad(mask, 480), STATUS_OK);
     ck_assert_str_eq(diagnose(mask, NO_SOUND), "480 samples of silence first: trim=480\n");
-    mask_destroy(mask);
     mask = room(2, 50000, 8000);
     for (size_t c = 0; c < 2; c++)
         memset(mask_column(mask, c) + 15000, 0, 35000 * sizeof(double));
@@ -297,9 +276,7 @@ START_TEST(silence_is_found)
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "channel 2 is silent: channel=1\n"));
     memset(mask_column(mask, 0), 0, 50000 * sizeof(double));
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "silent: all taps are zero"));
-    mask_destroy(mask);
 }
-END_TEST
 
 /* They end where they are below what single or double precision needs, as they were made; with
  * zeros behind them that is waste. */
@@ -321,7 +298,6 @@ START_TEST(equalisers_are_as_long_as_they_were_made)
         mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(a_cut_tail_is_found)
 {
@@ -330,9 +306,7 @@ START_TEST(a_cut_tail_is_found)
     ck_assert_msg(strncmp(lines, "ends at -", 9) == 0 &&
                       strstr(lines, " dB of its peak: fade=400\n"),
                   "%s", lines);
-    mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(levels_are_found)
 {
@@ -343,7 +317,6 @@ START_TEST(levels_are_found)
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "quiet: -"));
     mask_scale(mask, -100, NULL);
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "invert"));
-    mask_destroy(mask);
     /* A resonance at 63 Hz: 20 dB at that frequency, while music as a whole gets hardly louder. */
     double values[48000] = {1};
     for (size_t k = 0; k < 48000; k++)
@@ -352,9 +325,7 @@ START_TEST(levels_are_found)
     const char *lines = diagnose(mask, NO_SOUND);
     ck_assert_msg(strstr(lines, " dB at 6") != NULL && strstr(lines, "Hz: gain=-1") != NULL, "%s",
                   lines);
-    mask_destroy(mask);
 }
-END_TEST
 
 /* Taps far below the peak that add up to bass are no silence, wherever they are. */
 START_TEST(quiet_taps_may_be_bass)
@@ -369,7 +340,6 @@ START_TEST(quiet_taps_may_be_bass)
         struct mask *mask = mask_of(values, 48000);
         ck_assert_msg((strstr(diagnose(mask, NO_SOUND), "at the end") == NULL) == is_bass, "%s",
                       diagnose(mask, NO_SOUND));
-        mask_destroy(mask);
         for (size_t k = 0; k < 9600; k++) /* 66 dB below the peak, but five times it at 0 Hz */
             values[k] = 5e-4 * (is_bass || k % 2 ? 1 : -1);
         memset(values + 9600, 0, sizeof values - 9600 * sizeof *values);
@@ -378,10 +348,8 @@ START_TEST(quiet_taps_may_be_bass)
         mask = mask_of(values, 20000);
         ck_assert_msg((strstr(diagnose(mask, NO_SOUND), "trim=9600") == NULL) == is_bass, "%s",
                       diagnose(mask, NO_SOUND));
-        mask_destroy(mask);
     }
 }
-END_TEST
 
 START_TEST(unlike_channels_are_found)
 {
@@ -399,7 +367,6 @@ START_TEST(unlike_channels_are_found)
     memmove(right + 96, right, (20000 - 96) * sizeof *right);
     memset(right, 0, 96 * sizeof *right);
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "channel 1 begins 2.0 ms earlier"));
-    mask_destroy(mask);
     mask = room(4, 20000, 8000); /* true stereo: what crosses may differ */
     for (size_t k = 0; k < 20000; k++) {
         mask_column(mask, 1)[k] *= -0.1;
@@ -409,19 +376,15 @@ START_TEST(unlike_channels_are_found)
     for (size_t k = 0; k < 20000; k++)
         mask_column(mask, 3)[k] *= -1;
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "channel 4 is inverted"));
-    mask_destroy(mask);
     mask = room(5, 20000, 8000);
     for (size_t k = 0; k < 20000; k++)
         mask_column(mask, 2)[k] *= 4;
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "channel 3 is 1"));
-    mask_destroy(mask);
     mask = room(6, 20000, 8000); /* an LFE may */
     for (size_t k = 0; k < 20000; k++)
         mask_column(mask, 3)[k] *= 0.3;
     ck_assert_str_eq(diagnose(mask, NO_SOUND), "");
-    mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(clipping_is_found)
 {
@@ -432,15 +395,12 @@ START_TEST(clipping_is_found)
         strstr(diagnose(mask, NO_SOUND), "channel 2 is clipped: 3 taps are at its maximum"));
     right[3] = right[0] / 2; /* echoes as loud */
     ck_assert_ptr_null(strstr(diagnose(mask, NO_SOUND), "clipped"));
-    mask_destroy(mask);
     double average[480];
     for (size_t k = 0; k < 480; k++)
         average[k] = 1 / 480.0;
     mask = mask_of(average, 480);
     ck_assert_ptr_null(strstr(diagnose(mask, NO_SOUND), "clipped"));
-    mask_destroy(mask);
 }
-END_TEST
 
 /* True stereo in the order of other programs: LL RR LR RL. */
 START_TEST(another_order_is_found)
@@ -456,9 +416,7 @@ START_TEST(another_order_is_found)
         mask_column(mask, 3)[k] = swap;
     }
     ck_assert_ptr_null(strstr(diagnose(mask, NO_SOUND), "order="));
-    mask_destroy(mask);
 }
-END_TEST
 
 /* ---- curves ---- */
 
@@ -492,9 +450,7 @@ START_TEST(curves_of_a_moving_average)
         ck_assert_double_eq_tol(curve.y[i], 0, 1e-3);
     curve_free(&curve);
     mask_spectrum_free(&spectrum);
-    mask_destroy(mask);
 }
-END_TEST
 
 /* One zero: the phase and delay of 1 - a z in closed form. */
 START_TEST(curves_of_one_zero)
@@ -521,9 +477,7 @@ START_TEST(curves_of_one_zero)
     }
     curve_free(&curve);
     mask_spectrum_free(&spectrum);
-    mask_destroy(mask);
 }
-END_TEST
 
 /* However long a mask is, its peaks are in the curve. */
 START_TEST(long_impulses_keep_their_peaks)
@@ -549,9 +503,7 @@ START_TEST(long_impulses_keep_their_peaks)
         sum += (double)mask->coefficients[k];
     expect_near(curve.y[curve.count - 1], sum, 1e-4);
     curve_free(&curve);
-    mask_destroy(mask);
 }
-END_TEST
 
 /* A 1 kHz tone burst from 100 to 200 ms appears there, and nowhere else. */
 START_TEST(spectrograms_show_when_and_where)
@@ -579,9 +531,7 @@ START_TEST(spectrograms_show_when_and_where)
             ck_assert_msg(db < -80, "%g s: %g dB", seconds, db);
     }
     spectrogram_free(&picture);
-    mask_destroy(mask);
 }
-END_TEST
 
 START_TEST(roughness)
 {
@@ -596,16 +546,5 @@ START_TEST(roughness)
         ck_assert_int_eq(mask_spectrum_init(&spectrum, mask, 0, RATE), STATUS_OK);
         ck_assert_msg(mask_spectrum_is_rough(&spectrum) == rows[r].rough, "%s", rows[r].name);
         mask_spectrum_free(&spectrum);
-        mask_destroy(mask);
     }
 }
-END_TEST
-
-SUITE_MAIN("mask_stats", dirac, moving_average, phases, phases_of_filters,
-           twins_are_of_minimum_phase, hall_as_octave_has_it, lowpass_as_octave_has_it,
-           outputs_add_their_inputs, a_good_room_has_no_lint, the_sound_does_not_fit,
-           silence_is_found, equalisers_are_as_long_as_they_were_made, a_cut_tail_is_found,
-           levels_are_found, another_order_is_found, quiet_taps_may_be_bass,
-           unlike_channels_are_found, clipping_is_found, curves_of_a_moving_average,
-           curves_of_one_zero, long_impulses_keep_their_peaks, spectrograms_show_when_and_where,
-           roughness)

@@ -79,7 +79,6 @@ START_TEST(values_equal_the_formula)
     expect_figures(low_pass(), low_pass_power);
     expect_figures(comb(), comb_power);
 }
-END_TEST
 
 /* Its first notch at 25 Hz, among the widest bins. */
 static double deep_comb_power(double hertz)
@@ -101,7 +100,6 @@ START_TEST(low_frequencies_are_placed_right)
     }
     mask_destroy(mask);
 }
-END_TEST
 
 /* Two inputs into one output: their powers add up. One more path to another output: the mean. */
 START_TEST(paths_count_together)
@@ -125,7 +123,6 @@ START_TEST(paths_count_together)
     ck_assert(isinf(db[5]) && db[5] < 0);
     mask_destroy(mask);
 }
-END_TEST
 
 /* ---- the picture ---- */
 
@@ -224,7 +221,6 @@ START_TEST(curves_are_drawn_in_place)
     mask_destroy(masks[0]);
     mask_destroy(masks[1]);
 }
-END_TEST
 
 /* Equal curves alternate in the cells, and every letter is visible: `least` times. */
 static void expect_letters(const struct mask *const *masks, size_t count, bool braille,
@@ -257,7 +253,6 @@ START_TEST(equal_curves_are_all_visible)
     for (size_t i = 0; i < RESPONSE_PLOT_MASKS; i++)
         mask_destroy(masks[i]);
 }
-END_TEST
 
 static size_t characters(const char *text)
 {
@@ -296,7 +291,6 @@ START_TEST(pictures_keep_their_size)
     for (size_t i = 0; i < 3; i++)
         mask_destroy(masks[i]);
 }
-END_TEST
 
 START_TEST(too_small_is_refused)
 {
@@ -311,8 +305,3 @@ START_TEST(too_small_is_refused)
     ck_assert(strstr(reported, "30 by 8") != NULL);
     mask_destroy(mask);
 }
-END_TEST
-
-SUITE_MAIN("response_plot", values_equal_the_formula, low_frequencies_are_placed_right,
-           paths_count_together, curves_are_drawn_in_place, equal_curves_are_all_visible,
-           pictures_keep_their_size, too_small_is_refused)

@@ -135,7 +135,6 @@ START_TEST(each_octave_has_its_own_decay)
     }
     free(taps);
 }
-END_TEST
 
 /* What is left of chance after the mean of some seeds. */
 static void mean_of(const struct part *parts, double floor, double seconds,
@@ -215,7 +214,6 @@ START_TEST(noise_and_cuts_do_not_matter)
         expect_band(&rows[r], r, &bands[4], 0.1, 1.2);
     }
 }
-END_TEST
 
 /* The direct sound, and a reverberation 20 ms later of known energy. */
 START_TEST(direct_sound_to_reverberation)
@@ -237,7 +235,6 @@ START_TEST(direct_sound_to_reverberation)
         free(taps);
     }
 }
-END_TEST
 
 /* Rates and lengths of all kinds, and what is no room. */
 START_TEST(anything_is_measured)
@@ -258,7 +255,6 @@ START_TEST(anything_is_measured)
             free(taps);
         }
 }
-END_TEST
 
 /* By SciPy: Butterworth filters of the third order, in reverse time. */
 static const struct {
@@ -297,11 +293,10 @@ static void expect_object(const json_t *band, const struct room_band *want)
 
 START_TEST(filters_are_what_scipy_says)
 {
-    command_clean();
     for (size_t f = 0; f < sizeof filters / sizeof *filters; f++) {
         struct command_result result =
             command_done("\"$HALO\" mask show \"$FILTERS/%s\" --json", filters[f].name);
-        json_t *root = json_loads(result.out, 0, NULL);
+        json_t *root = command_json(result.out);
         json_t *mask = json_array_get(json_object_get(root, "masks"), 0);
         json_t *column = json_array_get(json_object_get(mask, "columns"), 0);
         const json_t *room = json_object_get(column, "room");
@@ -312,16 +307,13 @@ START_TEST(filters_are_what_scipy_says)
             size_t index = want->hz > 0 ? (size_t)lrint(log2(want->hz / 125)) + 1 : 0;
             expect_object(json_array_get(room, index), want);
         }
-        json_decref(root);
     }
     struct command_result result = command_done("\"$HALO\" mask show lowpass:1000 --json");
     ck_assert_ptr_nonnull(strstr(result.out, "\"room\": null"));
 }
-END_TEST
 
 START_TEST(rooms_are_shown)
 {
-    command_clean();
     struct command_result result = command_done("\"$HALO\" mask show \"$FILTERS/hall.wav\"");
     ck_assert_ptr_nonnull(strstr(result.out, "  room, channel 2        EDT      T20"));
     ck_assert_ptr_nonnull(strstr(result.out, "    500 Hz            2.2"));
@@ -332,7 +324,6 @@ START_TEST(rooms_are_shown)
                           "\"$FILTERS/hum-notch-50.wav\"");
     ck_assert_ptr_null(strstr(result.out, "EDT"));
 }
-END_TEST
 
 /* One column without paths, as curves take it. */
 static struct mask *mask_of(const double *taps, size_t count)
@@ -366,7 +357,6 @@ START_TEST(decays_are_straight)
     mask_destroy(mask);
     free(taps);
 }
-END_TEST
 
 /* Of many taps the largest, also of those before a logarithmic axis. */
 START_TEST(energies_keep_their_peaks)
@@ -395,7 +385,6 @@ START_TEST(energies_keep_their_peaks)
     mask_destroy(mask);
     free(taps);
 }
-END_TEST
 
 /* A sine of 1 kHz falls by 60 dB a second, at 1 kHz and beside it. */
 START_TEST(waterfalls_fall)
@@ -418,8 +407,3 @@ START_TEST(waterfalls_fall)
     mask_destroy(mask);
     free(taps);
 }
-END_TEST
-
-SUITE_MAIN("room_acoustics", each_octave_has_its_own_decay, noise_and_cuts_do_not_matter,
-           direct_sound_to_reverberation, anything_is_measured, filters_are_what_scipy_says,
-           rooms_are_shown, decays_are_straight, energies_keep_their_peaks, waterfalls_fall)

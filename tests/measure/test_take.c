@@ -103,7 +103,6 @@ START_TEST(sweeps_are_played_in_turn)
     free(played);
     take_destroy(take);
 }
-END_TEST
 
 /* In a check, noise rises on one output after the other, and never exceeds the level. */
 START_TEST(noise_rises_from_silence)
@@ -122,7 +121,6 @@ START_TEST(noise_rises_from_silence)
     free(played);
     take_destroy(take);
 }
-END_TEST
 
 /* An input at full scale ends the noise at once, and names the input. */
 START_TEST(full_scale_ends_the_noise)
@@ -146,7 +144,6 @@ START_TEST(full_scale_ends_the_noise)
     ck_assert(atomic_load(&take->lost));
     take_destroy(take);
 }
-END_TEST
 
 /* Reads or writes `size` bytes of a file. */
 static void pass_file(const char *path, const char *mode, char *bytes, size_t size)
@@ -216,7 +213,3 @@ START_TEST(takes_are_kept_in_files)
     free(bytes);
     command_leave(folder);
 }
-END_TEST
-
-SUITE_MAIN("take", sweeps_are_played_in_turn, noise_rises_from_silence, full_scale_ends_the_noise,
-           takes_are_kept_in_files)

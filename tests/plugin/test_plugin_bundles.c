@@ -16,7 +16,6 @@
  * Children are counted, see children(). */
 static void offer(const char *broken)
 {
-    command_clean();
     command_done("mkdir lv2 ladspa && cp %s/ladspa/mean.so ladspa && "
                  "cp -r %s/lv2/mean.lv2 lv2 && for name in %s; do"
                  " cp -r %s/broken/$name.lv2 lv2; done",
@@ -76,7 +75,6 @@ START_TEST(impossible_ports_are_refused_by_name)
     }
     check_copy_works();
 }
-END_TEST
 
 START_TEST(a_manifest_that_aborts_is_left_out)
 {
@@ -91,7 +89,6 @@ START_TEST(a_manifest_that_aborts_is_left_out)
     /* It may depend on anything, so it is asked again. */
     ck_assert_ptr_null(strstr(command_done("$HALO plugins list --kind lv2").err, "earlier"));
 }
-END_TEST
 
 /* The library that reads it takes a temporary file for what the bundle computes. */
 START_TEST(a_manifest_is_computed)
@@ -103,7 +100,6 @@ START_TEST(a_manifest_is_computed)
                   list.err);
     check_copy_works();
 }
-END_TEST
 
 static double seconds(void)
 {
@@ -149,7 +145,6 @@ START_TEST(a_manifest_that_pauses_is_interrupted_or_left_out)
     ck_assert_ptr_nonnull(strstr(list.out, "did not answer within 0.7 s"));
     ck_assert_ptr_nonnull(strstr(list.out, "\"remembered\": true"));
 }
-END_TEST
 
 /* Text that ends the parser's process: in a plugin, and in a bundle that claims to specify terms,
  * which would be read along with every other. */
@@ -175,7 +170,6 @@ START_TEST(text_that_kills_the_parser_is_left_out)
     command_refused(1, "it crashed",
                     "$HALO render $WAV/voice.wav out.wav --lv2 urn:halo:broken:deep");
 }
-END_TEST
 
 START_TEST(a_million_ports_hurt_nobody)
 {
@@ -200,7 +194,6 @@ START_TEST(a_million_ports_hurt_nobody)
     plugin_scan_free(&scan);
     check_copy_works();
 }
-END_TEST
 
 /* ---- what a plugin needs ---- */
 
@@ -213,7 +206,6 @@ START_TEST(bundles_that_are_not_needed_are_not_loaded)
     ck_assert_ptr_nonnull(strstr(info->holders[0], "/lv2/mean.lv2"));
     plugin_info_destroy(info);
 }
-END_TEST
 
 START_TEST(presets_in_other_bundles_are_found)
 {
@@ -237,7 +229,6 @@ START_TEST(presets_in_other_bundles_are_found)
                           "--lv2 urn:halo:test:late-latency,preset=Mine");
     command_expect(result.err, "latency 77 frames");
 }
-END_TEST
 
 START_TEST(of_two_bundles_with_one_plugin_the_first_counts)
 {
@@ -252,7 +243,6 @@ START_TEST(of_two_bundles_with_one_plugin_the_first_counts)
     list = command_done("LV2_PATH=$PWD/lv2:$PWD/first $HALO plugins list --kind lv2 " COPY);
     command_expect(list.out, "Mean: copy");
 }
-END_TEST
 
 /* ---- what is remembered ---- */
 
@@ -273,7 +263,6 @@ START_TEST(a_second_scan_asks_nobody)
     command_done("$HALO render $WAV/voice.wav out.wav -f --lv2 " COPY);
     ck_assert_int_eq(scanners(), 1);
 }
-END_TEST
 
 START_TEST(each_change_of_a_bundle_is_noticed)
 {
@@ -297,7 +286,6 @@ START_TEST(each_change_of_a_bundle_is_noticed)
     list_copy();
     ck_assert_int_eq(scanners(), 0);
 }
-END_TEST
 
 START_TEST(a_damaged_memory_is_ignored_and_written_again)
 {
@@ -327,7 +315,6 @@ START_TEST(a_damaged_memory_is_ignored_and_written_again)
         ck_assert_msg(scanners() == 0, "not written again after %s", spoilt[i]);
     }
 }
-END_TEST
 
 START_TEST(scans_at_the_same_time_agree)
 {
@@ -340,24 +327,9 @@ START_TEST(scans_at_the_same_time_agree)
     json_decref(memory);
     ck_assert_ptr_null(strstr(command_run("ls halo").out, "plugins.json."));
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {impossible_ports_are_refused_by_name,
-                                  a_manifest_that_aborts_is_left_out,
-                                  a_manifest_is_computed,
-                                  a_manifest_that_pauses_is_interrupted_or_left_out,
-                                  text_that_kills_the_parser_is_left_out,
-                                  a_million_ports_hurt_nobody,
-                                  bundles_that_are_not_needed_are_not_loaded,
-                                  presets_in_other_bundles_are_found,
-                                  of_two_bundles_with_one_plugin_the_first_counts,
-                                  a_second_scan_asks_nobody,
-                                  each_change_of_a_bundle_is_noticed,
-                                  a_damaged_memory_is_ignored_and_written_again,
-                                  scans_at_the_same_time_agree};
-    command_folder();                           /* sets HALO */
     setenv("ASAN_OPTIONS", "handle_segv=0", 1); /* a crash must end the process */
-    return suite_run("plugin_bundles", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

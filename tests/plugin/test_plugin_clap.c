@@ -3,6 +3,7 @@
 #include "command.h"
 #include "plugin_rig.h"
 #include "sound.h"
+#include "stream.h"
 #include "suite.h"
 
 #include <math.h>
@@ -15,7 +16,6 @@ enum { RATE = PLUGIN_RIG_RATE, BLOCK = PLUGIN_RIG_BLOCK, FRAMES = 40000, CHANNEL
 
 static void begin(void)
 {
-    command_clean();
     sound_noise_file("in.wav", 7, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, CHANNELS, FRAMES);
 }
 
@@ -31,8 +31,6 @@ static void expect_gain(const char *name, size_t from, size_t to, size_t late, d
                           "channel %zu, frame %zu: %g, not %g", c, i, (double)out.block.data[c][i],
                           expected);
         }
-    sound_free(&in);
-    sound_free(&out);
 }
 
 static double from_db(double db)
@@ -68,7 +66,6 @@ START_TEST(plugins_are_described)
     ck_assert_ptr_null(strstr(result.out, "foreign"));
     ck_assert_ptr_null(strstr(result.out, "other.txt"));
 }
-END_TEST
 
 /* Only at the beginning, and only before a slash. */
 START_TEST(a_home_in_the_path_is_found)
@@ -81,7 +78,6 @@ START_TEST(a_home_in_the_path_is_found)
     ck_assert_ptr_null(strstr(command_run(list, "'~none:x~/mine'").out, ID));
     ck_assert_ptr_null(strstr(command_run(list, "'~mine'").out, ID));
 }
-END_TEST
 
 /* A library that is none, or crashes, hides no other. */
 START_TEST(broken_libraries_are_skipped)
@@ -119,7 +115,6 @@ START_TEST(broken_libraries_are_skipped)
                     "CLAP_PATH=" HALO_TEST_PLUGINS
                     "/clap_broken $HALO render in.wav no.wav --clap " ID "init-crash");
 }
-END_TEST
 
 START_TEST(what_breaks_a_rule_is_refused)
 {
@@ -145,7 +140,6 @@ START_TEST(what_breaks_a_rule_is_refused)
         command_refused(0, refusals[i][1], "$HALO render in.wav no.wav --clap " ID "%s",
                         refusals[i][0]);
 }
-END_TEST
 
 /* ---- sound ---- */
 
@@ -180,7 +174,6 @@ START_TEST(values_and_presets_take_effect)
             expect_gain("out.wav", 0, FRAMES, 0, from_db(cases[i].gain));
         }
 }
-END_TEST
 
 /* In the sandbox, from a folder that no plugin knows of; and a chain takes it along. */
 START_TEST(presets_are_loaded_from_any_file)
@@ -224,7 +217,6 @@ START_TEST(presets_are_loaded_from_any_file)
     command_refused(2, "a file is named with its folder, such as ./gone",
                     "$HALO render in.wav no.wav --clap " ID "keep,preset=gone");
 }
-END_TEST
 
 START_TEST(automation_takes_effect)
 {
@@ -239,7 +231,6 @@ START_TEST(automation_takes_effect)
         expect_gain("out.wav", FRAME, FRAMES, 0, from_db(6));
     }
 }
-END_TEST
 
 /* The plugin ends its process where the transport is another. CLAP counts quarter notes. */
 START_TEST(a_tempo_is_a_transport)
@@ -252,7 +243,6 @@ START_TEST(a_tempo_is_a_transport)
     command_refused(1, "crashed",
                     "RULES_TEMPO=121,4/4 $HALO render in.wav no.wav --tempo 120 --clap " ID "keep");
 }
-END_TEST
 
 /* What a plugin does wrong in process() is said, and heard as silence or not at all. */
 START_TEST(wrong_calls_are_reported)
@@ -274,7 +264,6 @@ START_TEST(wrong_calls_are_reported)
             expect_gain("out.wav", 0, FRAMES, 0, 0);
     }
 }
-END_TEST
 
 /* request_callback leads to on_main_thread, and what changes there becomes known. */
 START_TEST(the_main_thread_is_called)
@@ -283,7 +272,6 @@ START_TEST(the_main_thread_is_called)
     command_done("$HALO render in.wav out.wav --tail none --format float --clap " ID "callback");
     expect_gain("out.wav", 2 * BLOCK, FRAMES, 0, from_db(-20));
 }
-END_TEST
 
 START_TEST(channels_follow_the_ports)
 {
@@ -291,7 +279,6 @@ START_TEST(channels_follow_the_ports)
     command_done("$HALO render in.wav out.wav --format float --clap " ID "two-outputs");
     struct sound out = sound_load("out.wav");
     ck_assert_uint_eq(out.block.channels, 4);
-    sound_free(&out);
     command_done("$HALO render in.wav swapped.wav --tail none --format float --clap " ID
                  "keep,@map=2:1 --clap " ID "keep,@map=2:1");
     expect_gain("swapped.wav", 0, FRAMES, 0, 1);
@@ -299,7 +286,6 @@ START_TEST(channels_follow_the_ports)
                  "keep,gain=-20,@mix=0.5");
     expect_gain("mixed.wav", 0, FRAMES, 0, 0.5 + 0.5 * from_db(-20));
 }
-END_TEST
 
 /* ---- latency and tail ---- */
 
@@ -315,7 +301,6 @@ START_TEST(a_latency_is_aligned)
     expect_gain("changed.wav", 0, RATE / 2 - 300, 0, 1);
     expect_gain("changed.wav", RATE / 2 + 2 * BLOCK, FRAMES, 0, 1);
 }
-END_TEST
 
 START_TEST(a_tail_is_exact)
 {
@@ -325,8 +310,6 @@ START_TEST(a_tail_is_exact)
     ck_assert_double_eq(command_number(result.out, "frames_out"), FRAMES + 1000);
     struct sound out = sound_load("out.wav"), in = sound_load("in.wav");
     ck_assert_float_eq(out.block.data[0][FRAMES + 999], 0.5F * in.block.data[0][FRAMES - 1]);
-    sound_free(&out);
-    sound_free(&in);
     /* With automation, and endless: until it is quiet, as without a tail. */
     result = command_done("$HALO render in.wav out.wav -f --tail full --json --clap " ID
                           "tail,at=0.1s:gain=-1");
@@ -334,7 +317,6 @@ START_TEST(a_tail_is_exact)
     result = command_done("$HALO render in.wav out.wav -f --tail full --json --clap " ID "endless");
     ck_assert_double_eq(command_number(result.out, "frames_out"), FRAMES);
 }
-END_TEST
 
 /* ---- state ---- */
 
@@ -373,7 +355,6 @@ START_TEST(states_are_saved_and_loaded)
     command_refused(1, "the plugin failed",
                     "$HALO render in.wav no.wav --save-chain s.yml --clap " ID "state-false");
 }
-END_TEST
 
 /* ---- live ---- */
 
@@ -393,8 +374,8 @@ static void open_live(struct live_plugin *live, const char *id)
     live->info = plugin_rig_describe("clap", id);
     ck_assert_ptr_nonnull(live->info);
     ck_assert_int_eq(plugin_instances_open(live->info, NULL, 0, &settings, &live->instances), 0);
-    ck_assert_int_eq(block_init(&live->in, CHANNELS, BLOCK, "a test"), 0);
-    ck_assert_int_eq(block_init(&live->out, CHANNELS, BLOCK, "a test"), 0);
+    live->in = stream_block(CHANNELS, BLOCK);
+    live->out = stream_block(CHANNELS, BLOCK);
     for (size_t i = 0; i < BLOCK; i++)
         live->in.data[0][i] = live->in.data[1][i] = 0.25F;
 }
@@ -409,8 +390,6 @@ static void close_live(struct live_plugin *live)
 {
     plugin_instances_close(live->instances);
     plugin_info_destroy(live->info);
-    block_free(&live->in);
-    block_free(&live->out);
 }
 
 /* Blocks at their pace until a latency is reported; the number of blocks. */
@@ -442,7 +421,6 @@ START_TEST(a_live_plugin_restarts_beside_the_step)
     live.instances->kind->reset(live.instances);
     close_live(&live);
 }
-END_TEST
 
 START_TEST(a_live_plugin_is_called_on_its_main_thread)
 {
@@ -456,26 +434,9 @@ START_TEST(a_live_plugin_is_called_on_its_main_thread)
     ck_assert_float_eq_tol(live.out.data[0][0], 0.025F, 1e-6F);
     close_live(&live);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {plugins_are_described,
-                                  a_home_in_the_path_is_found,
-                                  broken_libraries_are_skipped,
-                                  what_breaks_a_rule_is_refused,
-                                  values_and_presets_take_effect,
-                                  presets_are_loaded_from_any_file,
-                                  automation_takes_effect,
-                                  a_tempo_is_a_transport,
-                                  wrong_calls_are_reported,
-                                  the_main_thread_is_called,
-                                  channels_follow_the_ports,
-                                  a_latency_is_aligned,
-                                  a_tail_is_exact,
-                                  states_are_saved_and_loaded,
-                                  a_live_plugin_restarts_beside_the_step,
-                                  a_live_plugin_is_called_on_its_main_thread};
     plugin_rig_prepare();
-    return suite_run("plugin_clap", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

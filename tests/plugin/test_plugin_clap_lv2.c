@@ -66,7 +66,6 @@ static void compare(const struct plugin_info *clap, const struct plugin_info *lv
 
 START_TEST(both_formats_sound_the_same)
 {
-    command_clean();
     for (size_t c = 1; c <= 2; c++)
         sound_noise_file(c == 1 ? "in1.wav" : "in2.wav", c, SF_FORMAT_WAV | SF_FORMAT_PCM_24, RATE,
                          c, FRAMES);
@@ -83,11 +82,9 @@ START_TEST(both_formats_sound_the_same)
         plugin_info_destroy(lv2);
     }
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {both_formats_sound_the_same};
     plugin_rig_prepare();
-    return plugin_rig_code(suite_run("plugin_clap_lv2", tests, 1));
+    return plugin_rig_code(suite_run());
 }

@@ -105,7 +105,7 @@ static void check_same(const struct plugin_info *info,
     check_reported(here, isolated);
     struct block in = stream_noise(1, instances * here->inputs, all), out[2];
     for (size_t i = 0; i < 2; i++)
-        ck_assert_int_eq(block_init(&out[i], instances * here->outputs, all, "a test"), STATUS_OK);
+        out[i] = stream_block(instances * here->outputs, all);
     for (size_t round = 0; round < 2; round++) {
         for (size_t i = 0, at = 0; i < sizeof lengths / sizeof *lengths; at += lengths[i++]) {
             size_t made = lengths[i] == PIECE ? count : 0;
@@ -122,9 +122,6 @@ static void check_same(const struct plugin_info *info,
     }
     plugin_instances_close(here);
     plugin_instances_close(isolated);
-    block_free(&in);
-    block_free(&out[0]);
-    block_free(&out[1]);
 }
 
 START_TEST(isolated_ladspa_is_identical)
@@ -136,7 +133,6 @@ START_TEST(isolated_ladspa_is_identical)
     check_same(info, &settings, NULL, NULL, 0);
     plugin_info_destroy(info);
 }
-END_TEST
 
 START_TEST(isolated_limiter_is_identical)
 {
@@ -155,7 +151,6 @@ START_TEST(isolated_limiter_is_identical)
     check_same(info, &settings, &first, changes, sizeof changes / sizeof *changes);
     plugin_info_destroy(info);
 }
-END_TEST
 
 START_TEST(late_latency_is_reported_by_block)
 {
@@ -169,7 +164,6 @@ START_TEST(late_latency_is_reported_by_block)
     check_same(info, &settings, &first, &change, 1);
     plugin_info_destroy(info);
 }
-END_TEST
 
 START_TEST(isolated_lv2_is_identical)
 {
@@ -185,7 +179,6 @@ START_TEST(isolated_lv2_is_identical)
         plugin_info_destroy(info);
     }
 }
-END_TEST
 
 /* Without its preset it has no mask. */
 START_TEST(lv2_presets_reach_the_child)
@@ -199,7 +192,6 @@ START_TEST(lv2_presets_reach_the_child)
     check_same(info, &settings, NULL, NULL, 0);
     plugin_info_destroy(info);
 }
-END_TEST
 
 static const char SAMPLE[] = "/usr/lib/lv2/eg-sampler.lv2/click.wav";
 
@@ -235,7 +227,6 @@ START_TEST(lv2_settings_and_states_reach_the_child)
     save(info, &settings, "again");
     plugin_info_destroy(info);
 }
-END_TEST
 
 /* ---- failures ---- */
 
@@ -249,7 +240,7 @@ static void check_end(const char *kind, const char *id, double patience, const c
     const struct plugin_change at = {.port = plugin_rig_port(info, "at"), .value = 24000};
     struct plugin_instances *instances = open_isolated(info, &at, 1, &settings);
     struct block in = stream_noise(1, 1, PIECE), out;
-    ck_assert_int_eq(block_init(&out, 1, PIECE, "a test"), STATUS_OK);
+    out = stream_block(1, PIECE);
     size_t pieces = 0;
     for (; !instances->failure && pieces < 100; pieces++)
         process_at(instances, &in, &out, 0, PIECE, NULL, 0);
@@ -260,8 +251,6 @@ static void check_end(const char *kind, const char *id, double patience, const c
     instances->kind->reset(instances);
     ck_assert_str_eq(instances->failure, expected);
     plugin_instances_close(instances);
-    block_free(&in);
-    block_free(&out);
     plugin_info_destroy(info);
 }
 
@@ -277,7 +266,6 @@ START_TEST(ends_are_reported)
     check_end("lv2", "urn:halo:test:hang", 0.5,
               "hung at 0.496 s, in block 94 (no answer for 0.5 s)");
 }
-END_TEST
 
 static void check_refused(const char *kind, const char *id, double patience, const char *expected)
 {
@@ -310,7 +298,6 @@ START_TEST(openings_fail_in_one_line)
     check_refused("lv2", "urn:halo:test:crash-asked", 30, "crashed while it was loaded");
     check_refused("lv2", "urn:halo:test:hang-loaded", 0.1, "hung while it was loaded");
 }
-END_TEST
 
 START_TEST(a_missing_program_is_reported)
 {
@@ -330,7 +317,6 @@ START_TEST(a_missing_program_is_reported)
     ck_assert_ptr_nonnull(strstr(reported, "it could not be started: No such file"));
     plugin_info_destroy(info);
 }
-END_TEST
 
 /* ---- nothing is left behind ---- */
 
@@ -364,7 +350,6 @@ START_TEST(nothing_is_left_behind)
     ck_assert(!has_shared_memory());
     ck_assert_uint_eq(plugin_rig_descriptors(), before);
 }
-END_TEST
 
 /* ---- output of a plugin ---- */
 
@@ -398,8 +383,6 @@ static struct reported spec_reported(enum verbosity verbosity)
     plugin_instances_close(instances);
     messages_to(NULL, NULL);
     note_verbosity(VERBOSITY_NORMAL);
-    block_free(&in);
-    block_free(&out);
     plugin_info_destroy(info);
     return reported;
 }
@@ -413,7 +396,6 @@ START_TEST(plugin_output_becomes_a_detail)
     reported = spec_reported(VERBOSITY_NORMAL);
     ck_assert_uint_eq(reported.lines, 0);
 }
-END_TEST
 
 /* ---- live ---- */
 
@@ -466,9 +448,6 @@ static void check_live_same(const char *kind, const char *id, size_t instances,
     ck_assert_uint_eq(isolated->late, 0);
     plugin_instances_close(here);
     plugin_instances_close(isolated);
-    block_free(&in);
-    block_free(&out[0]);
-    block_free(&out[1]);
     plugin_info_destroy(info);
 }
 
@@ -481,7 +460,6 @@ START_TEST(live_is_identical_in_the_same_block)
     check_live_same("lv2", "http://gareus.org/oss/lv2/dpl#stereo", 1, NULL, 0);
     check_live_same("clap", "org.halo.test.keep", 1, NULL, 0);
 }
-END_TEST
 
 static void finish(struct plugin_instances *instances)
 {
@@ -516,11 +494,8 @@ START_TEST(live_continues_after_late_pieces)
     ck_assert_float_eq(instances->values[amount], 0);
     ck_assert_float_eq(instances->values[at], 1);
     plugin_instances_close(instances);
-    block_free(&in);
-    block_free(&out);
     plugin_info_destroy(info);
 }
-END_TEST
 
 /* Always too slow, though it has answered before each block: the step seldom waits. */
 START_TEST(live_seldom_waits_for_one_that_is_always_late)
@@ -545,11 +520,8 @@ START_TEST(live_seldom_waits_for_one_that_is_always_late)
     ck_assert_uint_ge(waits, 1);
     ck_assert_uint_le(waits, STEPS / 2);
     plugin_instances_close(instances);
-    block_free(&in);
-    block_free(&out);
     plugin_info_destroy(info);
 }
-END_TEST
 
 /* Where others of the chain took all the time, it is heard again with the next block. */
 START_TEST(live_forgives_what_others_took)
@@ -568,11 +540,8 @@ START_TEST(live_forgives_what_others_took)
     }
     ck_assert_uint_eq(instances->late, 19);
     plugin_instances_close(instances);
-    block_free(&in);
-    block_free(&out);
     plugin_info_destroy(info);
 }
-END_TEST
 
 /* It costs one wait, not one for each block. */
 START_TEST(live_waits_once_for_one_that_hangs)
@@ -593,11 +562,8 @@ START_TEST(live_waits_once_for_one_that_hangs)
     ck_assert_double_ge(waited, BUDGET_MS);
     ck_assert_double_le(waited, 3 * BUDGET_MS);
     plugin_instances_close(instances);
-    block_free(&in);
-    block_free(&out);
     plugin_info_destroy(info);
 }
-END_TEST
 
 static void check_live_end(const char *id, double patience, const char *expected)
 {
@@ -616,8 +582,6 @@ static void check_live_end(const char *id, double patience, const char *expected
     ck_assert_str_eq(instances->failure, expected);
     plugin_instances_close(instances);
     ck_assert_uint_eq(plugin_rig_children(getpid(), NULL), 0);
-    block_free(&in);
-    block_free(&out);
     plugin_info_destroy(info);
 }
 
@@ -633,7 +597,6 @@ START_TEST(live_ends_do_not_wait)
     check_live_end("mean:hang", 0.5, "hung at 0.000 s, in block 1 (no answer for 0.5 s)");
     setenv("ASAN_OPTIONS", before, true);
 }
-END_TEST
 
 /* ---- signals ---- */
 
@@ -653,7 +616,6 @@ static bool has_said(const char *line)
 /* The demonstration program, once it has printed `line`, and its child. */
 static pid_t start_demo(const char *id, const char *line, pid_t *child)
 {
-    command_clean();
     pid_t demo = command_start("exec '%s' ladspa %s >message", INSTANCES_DEMO, id);
     for (int i = 0; i < 2000 && !has_said(line); i++)
         pause_ms(5);
@@ -671,7 +633,6 @@ START_TEST(the_child_dies_with_its_parent)
         pause_ms(5);
     ck_assert(!plugin_rig_runs(child));
 }
-END_TEST
 
 START_TEST(a_signal_ends_waiting_for_one_that_hangs)
 {
@@ -682,7 +643,6 @@ START_TEST(a_signal_ends_waiting_for_one_that_hangs)
     ck_assert(has_said("stopped"));
     ck_assert(!plugin_rig_runs(child));
 }
-END_TEST
 
 START_TEST(terminal_signals_are_halo_s)
 {
@@ -697,30 +657,9 @@ START_TEST(terminal_signals_are_halo_s)
     ck_assert(has_said("stopped"));
     ck_assert(!plugin_rig_runs(child));
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {isolated_ladspa_is_identical,
-                                  isolated_limiter_is_identical,
-                                  late_latency_is_reported_by_block,
-                                  isolated_lv2_is_identical,
-                                  lv2_presets_reach_the_child,
-                                  lv2_settings_and_states_reach_the_child,
-                                  ends_are_reported,
-                                  openings_fail_in_one_line,
-                                  a_missing_program_is_reported,
-                                  nothing_is_left_behind,
-                                  plugin_output_becomes_a_detail,
-                                  live_is_identical_in_the_same_block,
-                                  live_continues_after_late_pieces,
-                                  live_seldom_waits_for_one_that_is_always_late,
-                                  live_forgives_what_others_took,
-                                  live_waits_once_for_one_that_hangs,
-                                  live_ends_do_not_wait,
-                                  the_child_dies_with_its_parent,
-                                  a_signal_ends_waiting_for_one_that_hangs,
-                                  terminal_signals_are_halo_s};
     plugin_rig_prepare();
-    return plugin_rig_code(suite_run("plugin_isolated", tests, sizeof tests / sizeof *tests));
+    return plugin_rig_code(suite_run());
 }

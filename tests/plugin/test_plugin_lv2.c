@@ -41,7 +41,6 @@ START_TEST(simple_plugins_are_exact)
     check_sound(SWH "delay_l", "delay_time", 0.01F, 1, 481);
     check_sound(X42 "nodelay", "delay", 480, 1, 480);
 }
-END_TEST
 
 static uint64_t latency_of(const char *uri, const char *symbol, float value, const char *other,
                            float other_value)
@@ -65,7 +64,6 @@ START_TEST(latencies_are_read)
     ck_assert_uint_eq(latency_of(X42 "dpl#mono", NULL, 0, NULL, 0), 64);
     ck_assert_uint_eq(latency_of(EXAMPLES "eg-amp", NULL, 0, NULL, 0), 0);
 }
-END_TEST
 
 START_TEST(bundles_are_described)
 {
@@ -91,7 +89,6 @@ START_TEST(bundles_are_described)
     ck_assert_ptr_null(info->refusal); /* it makes no sound, but runs */
     plugin_info_destroy(info);
 }
-END_TEST
 
 /* `taps` at frame `at` of a mono file, for the convolver's path. */
 static void write_response(const char *name, float tap, size_t at)
@@ -99,7 +96,6 @@ static void write_response(const char *name, float tap, size_t at)
     struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RIG_RATE, 1, 4800);
     sound.block.data[0][at] = tap;
     sound_save(&sound, name);
-    sound_free(&sound);
 }
 
 static void check_convolver(bool live)
@@ -121,12 +117,10 @@ static void check_convolver(bool live)
 
 START_TEST(responses_are_there_from_the_first_frame)
 {
-    command_clean();
     write_response("a response.wav", 0.5F, 10);
     check_convolver(false);
     check_convolver(true);
 }
-END_TEST
 
 /* The sampler's current sample, from the file in its saved state. */
 static void check_sample(const char *folder, const char *expected)
@@ -150,7 +144,6 @@ static void keep_sample(struct plugin_settings settings, const char *folder)
 START_TEST(sampler_gets_its_sample)
 {
     char path[PATH_MAX], folder[PATH_MAX];
-    command_clean();
     write_response("mine.wav", 1, 0);
     snprintf(path, sizeof path, "%s/mine.wav", command_folder());
     snprintf(folder, sizeof folder, "%s/live", command_folder());
@@ -166,12 +159,10 @@ START_TEST(sampler_gets_its_sample)
     keep_sample((struct plugin_settings){.state = folder}, "again");
     check_sample("again", path);
 }
-END_TEST
 
 START_TEST(parameters_have_their_types)
 {
     char folder[PATH_MAX];
-    command_clean();
     snprintf(folder, sizeof folder, "%s/params", command_folder());
     const struct plugin_setting settings[] = {
         {.uri = EXAMPLES "eg-params#int", .value = "7"},
@@ -195,7 +186,6 @@ START_TEST(parameters_have_their_types)
     command_done("grep -E '#bool> (true|\"true\"\\^\\^xsd:boolean)' params/state.ttl");
     command_done("grep '#string> .*a, b' params/state.ttl");
 }
-END_TEST
 
 START_TEST(presets_set_values)
 {
@@ -211,7 +201,6 @@ START_TEST(presets_set_values)
     lv2_rig_refused(X42 "fat1", (struct plugin_settings){.preset = X42 "fat1/pset#none"},
                     "its file does not describe it");
 }
-END_TEST
 
 /* After a reset it responds as a new instance. */
 static void check_reset(const char *uri, struct plugin_settings settings)
@@ -234,7 +223,6 @@ static void check_reset(const char *uri, struct plugin_settings settings)
 START_TEST(reset_clears_all_sound)
 {
     char path[PATH_MAX];
-    command_clean();
     write_response("a response.wav", 0.5F, 10);
     snprintf(path, sizeof path, "%s/a response.wav", command_folder());
     const struct plugin_setting setting = {.uri = X42 "convoLV2#impulse", .value = path};
@@ -245,7 +233,6 @@ START_TEST(reset_clears_all_sound)
     check_reset(X42 "dpl#mono", plain);
     check_reset(X42 "fil4#mono", plain);
 }
-END_TEST
 
 int main(void)
 {
@@ -257,10 +244,5 @@ int main(void)
             printf("skipped: %s is not installed\n", needed[i][1]);
             return 77;
         }
-    const TTest *const tests[] = {
-        simple_plugins_are_exact, latencies_are_read,
-        bundles_are_described,    responses_are_there_from_the_first_frame,
-        sampler_gets_its_sample,  parameters_have_their_types,
-        presets_set_values,       reset_clears_all_sound};
-    return suite_run("plugin_lv2", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

@@ -58,7 +58,6 @@ START_TEST(ports_are_described)
     ck_assert(isinf(ports[PROBE_BLOCK].maximum) && isinf(ports[PROBE_BLOCK].minimum));
     lv2_rig_close(&rig);
 }
-END_TEST
 
 START_TEST(values_begin_as_described)
 {
@@ -73,7 +72,6 @@ START_TEST(values_begin_as_described)
     ck_assert_float_eq(lv2_rig_value(&rig, "freewheeling"), 0);
     lv2_rig_close(&rig);
 }
-END_TEST
 
 START_TEST(unsupported_requirements_are_named)
 {
@@ -86,7 +84,6 @@ START_TEST(unsupported_requirements_are_named)
     struct lv2_rig rig = lv2_rig_open("urn:halo:probe:power", plain, 64);
     lv2_rig_close(&rig);
 }
-END_TEST
 
 START_TEST(unknown_uris_are_refused_with_suggestions)
 {
@@ -100,7 +97,6 @@ START_TEST(unknown_uris_are_refused_with_suggestions)
     ck_assert_ptr_null(strstr(why, "did you mean"));
     log_capture(NULL, 0);
 }
-END_TEST
 
 static int promises_with(struct plugin_settings settings)
 {
@@ -124,7 +120,6 @@ START_TEST(offered_features_are_true)
     settings.live = true;
     ck_assert_int_eq(promises_with(settings), always | PROBE_LIVE);
 }
-END_TEST
 
 START_TEST(ports_have_their_buffers)
 {
@@ -136,7 +131,6 @@ START_TEST(ports_have_their_buffers)
     ck_assert_float_eq(lv2_rig_value(&rig, "messages"), 0);
     lv2_rig_close(&rig);
 }
-END_TEST
 
 /* The plugin requires isLive, too, which is offered in a file to who requires it. */
 START_TEST(old_event_ports_have_empty_buffers)
@@ -149,7 +143,6 @@ START_TEST(old_event_ports_have_empty_buffers)
     ck_assert_float_gt(lv2_rig_value(&rig, "written"), 0);
     lv2_rig_close(&rig);
 }
-END_TEST
 
 START_TEST(messages_come_once_and_in_order)
 {
@@ -168,7 +161,6 @@ START_TEST(messages_come_once_and_in_order)
     ck_assert_float_eq(lv2_rig_value(&rig, "number"), 0.75F);
     lv2_rig_close(&rig);
 }
-END_TEST
 
 static void check_bad_setting(const char *uri, const char *value, const char *expected)
 {
@@ -188,7 +180,6 @@ START_TEST(bad_settings_are_refused)
     check_bad_setting("urn:halo:probe:flag", "maybe", "it is on or off");
     check_bad_setting("urn:halo:probe:file", "/nowhere/at.all", "No such file");
 }
-END_TEST
 
 START_TEST(work_is_done_after_the_run_in_files)
 {
@@ -205,7 +196,6 @@ START_TEST(work_is_done_after_the_run_in_files)
     }
     lv2_rig_close(&rig);
 }
-END_TEST
 
 START_TEST(work_is_done_in_its_own_thread_live)
 {
@@ -224,7 +214,6 @@ START_TEST(work_is_done_in_its_own_thread_live)
     plugin_lv2.reset(rig.plugin);
     lv2_rig_close(&rig);
 }
-END_TEST
 
 /* Requests beyond the queue's capacity are refused, and the rest is still done. */
 START_TEST(live_step_neither_allocates_nor_prints)
@@ -243,7 +232,6 @@ START_TEST(live_step_neither_allocates_nor_prints)
     messages_to(NULL, NULL);
     lv2_rig_close(&rig);
 }
-END_TEST
 
 START_TEST(errors_of_a_run_are_reported_later)
 {
@@ -263,7 +251,6 @@ START_TEST(errors_of_a_run_are_reported_later)
     messages_to(NULL, NULL);
     ck_assert_str_eq(lines, "Probe: out of tune by 2\n");
 }
-END_TEST
 
 START_TEST(presets_are_listed_and_loaded)
 {
@@ -276,7 +263,6 @@ START_TEST(presets_are_listed_and_loaded)
     lv2_rig_refused(PROBE_URI, (struct plugin_settings){.preset = "urn:halo:probe:preset:lowd"},
                     "its file does not describe it");
 }
-END_TEST
 
 /* Paths of the test's folder below `name`. */
 static size_t count_files(const char *name)
@@ -288,7 +274,6 @@ static size_t count_files(const char *name)
 START_TEST(state_is_kept_with_its_files)
 {
     char folder[256];
-    command_clean();
     snprintf(folder, sizeof folder, "%s/state", command_folder());
     struct lv2_rig rig = lv2_rig_open(
         PROBE_URI, (struct plugin_settings){.preset = "urn:halo:probe:preset:quiet"}, 64);
@@ -308,11 +293,9 @@ START_TEST(state_is_kept_with_its_files)
                     "it is the state of another plugin");
     lv2_rig_refused(PROBE_URI, (struct plugin_settings){.state = "/nowhere"}, "cannot read");
 }
-END_TEST
 
 START_TEST(files_of_an_instance_go_with_it)
 {
-    command_clean();
     setenv("TMPDIR", command_folder(), 1);
     struct lv2_rig rig = lv2_rig_open(PROBE_URI, (struct plugin_settings){0}, 64);
     ck_assert_uint_eq(count_files("halo-plugin-"), 4); /* it, deep, down and scratch.txt */
@@ -320,7 +303,6 @@ START_TEST(files_of_an_instance_go_with_it)
     ck_assert_uint_eq(count_files("halo-plugin-"), 0);
     unsetenv("TMPDIR");
 }
-END_TEST
 
 /* In a new instance of the plugin, which gets the state of the old one. */
 START_TEST(reset_keeps_values)
@@ -340,7 +322,6 @@ START_TEST(reset_keeps_values)
     lv2_rig_expect(&rig, 0, 1, 0, 0);
     lv2_rig_close(&rig);
 }
-END_TEST
 
 static void count_holder(void *context, const char *holder)
 {
@@ -361,28 +342,9 @@ START_TEST(all_plugins_are_listed)
         plugin_lv2.open(PROBE_LV2 "/probe.lv2", &(struct plugin_found){count_id, &ids}), STATUS_OK);
     ck_assert_uint_eq(ids, 8);
 }
-END_TEST
 
 int main(void)
 {
     setenv("LV2_PATH", PROBE_LV2 ":/usr/local/lib/lv2:/usr/lib/lv2", 1);
-    const TTest *const tests[] = {ports_are_described,
-                                  values_begin_as_described,
-                                  unsupported_requirements_are_named,
-                                  unknown_uris_are_refused_with_suggestions,
-                                  offered_features_are_true,
-                                  ports_have_their_buffers,
-                                  old_event_ports_have_empty_buffers,
-                                  messages_come_once_and_in_order,
-                                  bad_settings_are_refused,
-                                  work_is_done_after_the_run_in_files,
-                                  work_is_done_in_its_own_thread_live,
-                                  live_step_neither_allocates_nor_prints,
-                                  errors_of_a_run_are_reported_later,
-                                  presets_are_listed_and_loaded,
-                                  state_is_kept_with_its_files,
-                                  files_of_an_instance_go_with_it,
-                                  reset_keeps_values,
-                                  all_plugins_are_listed};
-    return suite_run("plugin_lv2_host", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

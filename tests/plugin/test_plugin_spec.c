@@ -104,7 +104,6 @@ START_TEST(values_are_read)
         plugin_spec_free(&spec);
     }
 }
-END_TEST
 
 START_TEST(wrong_specs_are_refused_with_a_correction)
 {
@@ -156,7 +155,6 @@ START_TEST(wrong_specs_are_refused_with_a_correction)
         plugin_spec_free(&spec);
     }
 }
-END_TEST
 
 static enum status parse_two(struct plugin_spec *spec, const char *first, const char *second)
 {
@@ -187,7 +185,6 @@ START_TEST(a_value_has_one_ramp_at_a_time)
         plugin_spec_free(&spec);
     }
 }
-END_TEST
 
 START_TEST(hundreds_of_ports_give_a_short_line)
 {
@@ -203,7 +200,6 @@ START_TEST(hundreds_of_ports_give_a_short_line)
     ck_assert_ptr_nonnull(strstr(problem, "and 280 more"));
     ck_assert_uint_lt(strlen(problem), 400);
 }
-END_TEST
 
 START_TEST(presets_and_parameters_are_found)
 {
@@ -222,7 +218,6 @@ START_TEST(presets_and_parameters_are_found)
     ck_assert_int_eq(parse(&spec, "param:urn:x#file=/dev/null"), STATUS_OK);
     plugin_spec_free(&spec);
 }
-END_TEST
 
 START_TEST(times_are_read_and_kept_in_order)
 {
@@ -246,7 +241,6 @@ START_TEST(times_are_read_and_kept_in_order)
     }
     plugin_spec_free(&spec);
 }
-END_TEST
 
 /* ---- channels ---- */
 
@@ -334,7 +328,6 @@ START_TEST(channels_are_mapped)
         plugin_map_free(&map);
     }
 }
-END_TEST
 
 START_TEST(side_chains_are_mapped)
 {
@@ -387,9 +380,3 @@ START_TEST(side_chains_are_mapped)
     ck_assert_ptr_nonnull(strstr(problem, "declares no side chain"));
     plugin_map_free(&map);
 }
-END_TEST
-
-SUITE_MAIN("plugin_spec", values_are_read, wrong_specs_are_refused_with_a_correction,
-           a_value_has_one_ramp_at_a_time, hundreds_of_ports_give_a_short_line,
-           presets_and_parameters_are_found, times_are_read_and_kept_in_order, channels_are_mapped,
-           side_chains_are_mapped)

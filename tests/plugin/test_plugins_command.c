@@ -53,11 +53,9 @@ START_TEST(a_list_is_complete_and_reports_skipped_plugins)
     ck_assert_ptr_nonnull(strstr(result.err, "crash-asked.so"));
     ck_assert_ptr_nonnull(strstr(result.err, "crash-loaded.so"));
     ck_assert_uint_eq(command_lines(result.err), 1);
-    json_decref(object);
     result = command_done("$HALO plugins list mean"); /* not what was looked for */
     ck_assert_str_eq(result.err, "");
 }
-END_TEST
 
 /* By its id, which is all that is known; where nothing matches, any may be what was looked for. */
 START_TEST(a_skipped_plugin_that_was_looked_for_is_named)
@@ -71,7 +69,6 @@ START_TEST(a_skipped_plugin_that_was_looked_for_is_named)
     command_expect(result.err, "crash-asked.so");
     command_expect(result.err, "crash-loaded.so");
 }
-END_TEST
 
 /* Only where nothing has the whole words. */
 START_TEST(terms_are_found_without_their_endings)
@@ -86,7 +83,6 @@ START_TEST(terms_are_found_without_their_endings)
     ck_assert_str_eq(command_done("$HALO plugins list latencyings").out, "");
     ck_assert_str_eq(command_done("$HALO plugins list xs").out, "");
 }
-END_TEST
 
 START_TEST(every_search_term_must_occur)
 {
@@ -105,7 +101,6 @@ START_TEST(every_search_term_must_occur)
     command_refused(2, "--kind is one of lv2, ladspa, clap, not 'vst'",
                     "$HALO plugins list --kind vst");
 }
-END_TEST
 
 /* A file name that would set the terminal's title, and an LV2 plugin's name that would. */
 START_TEST(names_are_made_visible)
@@ -129,7 +124,6 @@ START_TEST(names_are_made_visible)
     ck_assert_ptr_null(strchr(result.out, '\033'));
     ck_assert_ptr_nonnull(strstr(result.out, "--ladspa 'm\\x1b]0;owned\\x07:copy"));
 }
-END_TEST
 
 /* As people write what they look for. */
 START_TEST(names_are_found_without_their_hyphens)
@@ -143,7 +137,6 @@ START_TEST(names_are_found_without_their_hyphens)
         ck_assert_str_eq(command_done("$HALO plugins list %s", words[w]).out, all);
     command_expect(command_done("$HALO plugins list late-latencies").err, "matches");
 }
-END_TEST
 
 START_TEST(a_crash_is_remembered_until_the_file_changes)
 {
@@ -163,7 +156,6 @@ START_TEST(a_crash_is_remembered_until_the_file_changes)
     ck_assert_ptr_nonnull(strstr(result.out, "crash-asked:copy"));
     command_done("! grep -q 'crashed (' halo/plugins.json");
 }
-END_TEST
 
 START_TEST(a_damaged_cache_is_ignored)
 {
@@ -189,7 +181,6 @@ START_TEST(a_damaged_cache_is_ignored)
         command_done("XDG_CACHE_HOME=/dev/null/x $HALO plugins list --kind ladspa");
     ck_assert_uint_eq(command_lines(result.err), 1);
 }
-END_TEST
 
 START_TEST(bad_ladspa_libraries_are_skipped)
 {
@@ -202,7 +193,6 @@ START_TEST(bad_ladspa_libraries_are_skipped)
     ck_assert_uint_eq(command_lines(result.err), 1);
     ck_assert_ptr_nonnull(strstr(result.err, "text.so"));
 }
-END_TEST
 
 /* Not on a terminal: a line now and then, so that a script's reader knows what it waits for. */
 START_TEST(a_long_scan_reports_progress)
@@ -215,7 +205,6 @@ START_TEST(a_long_scan_reports_progress)
     offer("mean");
     ck_assert_str_eq(command_done("$HALO plugins list mean --kind ladspa").err, "");
 }
-END_TEST
 
 /* In this process, with a short timeout. */
 START_TEST(hanging_plugins_are_skipped)
@@ -236,7 +225,6 @@ START_TEST(hanging_plugins_are_skipped)
     ck_assert_uint_eq(scan.count, count);
     plugin_scan_free(&scan);
 }
-END_TEST
 
 /* Of twelve plugins all but the first hang: three are waited for. */
 START_TEST(three_plugins_that_hang_are_enough)
@@ -259,7 +247,6 @@ START_TEST(three_plugins_that_hang_are_enough)
     ck_assert_uint_eq(hung, 3);
     ck_assert_uint_eq(left, 1);
 }
-END_TEST
 
 /* The children that probe plugins now, recognised by this test's folder. */
 static int count_scanners(void)
@@ -288,7 +275,6 @@ START_TEST(ctrl_c_ends_a_scan_and_its_child)
     ck_assert_str_eq(result.err, "halo: stopped\n");
     ck_assert_int_eq(count_scanners(), 0);
 }
-END_TEST
 
 /* Of twelve plugins the first six end their process, each after words of its own. */
 START_TEST(one_plugin_that_crashes_hides_no_other_of_its_library)
@@ -321,7 +307,6 @@ START_TEST(one_plugin_that_crashes_hides_no_other_of_its_library)
                     HALO_TEST_PLUGINS);
     command_done("$HALO plugins info %s/clap_crowd/crowd.clap:org.halo.crowd.7", HALO_TEST_PLUGINS);
 }
-END_TEST
 
 #ifdef HALO_WITH_LV2
 START_TEST(libraries_that_crash_hide_no_other_of_their_bundle)
@@ -340,9 +325,7 @@ START_TEST(libraries_that_crash_hide_no_other_of_their_bundle)
     json_t *object = command_json(result.out);
     ck_assert_uint_eq(json_array_size(json_object_get(object, "plugins")), 1);
     ck_assert_uint_eq(json_array_size(json_object_get(object, "skipped")), 5);
-    json_decref(object);
 }
-END_TEST
 
 START_TEST(few_of_many_that_were_skipped_are_named)
 {
@@ -358,9 +341,7 @@ START_TEST(few_of_many_that_were_skipped_are_named)
     result = command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2 --json 2>/dev/null");
     json_t *object = command_json(result.out);
     ck_assert_uint_eq(json_array_size(json_object_get(object, "skipped")), 23);
-    json_decref(object);
 }
-END_TEST
 
 START_TEST(lv2_libraries_are_probed)
 {
@@ -378,14 +359,12 @@ START_TEST(lv2_libraries_are_probed)
                      "urn:halo:test:crash-asked");
     ck_assert_str_eq(command_json_string(json_array_get(skipped, 1), "holder"),
                      "urn:halo:test:crash-loaded");
-    json_decref(object);
     command_done("LV2_PATH=$PWD/lv2 $HALO plugins info urn:halo:test:many-ports --json");
     result = command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2 many");
     ck_assert_ptr_nonnull(strstr(result.out, "urn:halo:test:many-ports"));
     result = command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2");
     ck_assert_ptr_nonnull(strstr(result.err, "in an earlier scan"));
 }
-END_TEST
 #endif
 
 /* ---- info ---- */
@@ -410,13 +389,11 @@ START_TEST(info_reports_ports_latency_and_a_command)
     check_number(amount, "minimum", 0);
     check_number(amount, "maximum", 8191);
     check_number(amount, "initial", 100);
-    json_decref(object);
     result = command_done("$HALO plugins info mean:late-latency");
     ck_assert_ptr_nonnull(strstr(result.out, "100 frames at 48000 Hz"));
     ck_assert_ptr_nonnull(strstr(result.out, "--ladspa mean:late-latency,at=0\n"));
     ck_assert_str_eq(result.err, "");
 }
-END_TEST
 
 START_TEST(info_of_a_plugin_that_crashes_when_run)
 {
@@ -425,15 +402,13 @@ START_TEST(info_of_a_plugin_that_crashes_when_run)
     json_t *object = command_json(result.out);
     ck_assert(json_is_null(json_object_get(object, "latency")));
     ck_assert_str_eq(command_json_string(object, "failure"), "crashed (segmentation fault)");
-    json_decref(object);
     result = command_done("$HALO plugins info mean:exit");
     ck_assert_ptr_nonnull(strstr(result.out, "not known: ended the process"));
     result = command_done("$HALO plugins info mean:null");
     ck_assert_ptr_nonnull(strstr(result.out, "instantiation failed"));
     result = command_done("$HALO plugins info mean:prints --json");
-    json_decref(command_json(result.out));
+    (void)command_json(result.out);
 }
-END_TEST
 
 START_TEST(unknown_names_are_refused)
 {
@@ -447,7 +422,6 @@ START_TEST(unknown_names_are_refused)
     command_refused(2, "not also 'mean:nan'", "$HALO plugins info mean:copy mean:nan");
     command_refused(2, "has no command 'lst'", "$HALO plugins lst");
 }
-END_TEST
 
 START_TEST(names_are_suggested_too)
 {
@@ -470,7 +444,6 @@ START_TEST(names_are_suggested_too)
                     "$HALO render $WAV/voice.wav out.wav --lv2 'Mean: many-ports'");
 #endif
 }
-END_TEST
 
 START_TEST(help_works)
 {
@@ -482,7 +455,6 @@ START_TEST(help_works)
     ck_assert_ptr_nonnull(strstr(result.out, "  plugins "));
     ck_assert_ptr_null(strstr(result.out, "plugin-scanner"));
 }
-END_TEST
 
 /* ---- descriptions from a child ---- */
 
@@ -506,39 +478,10 @@ START_TEST(info_passes_through_a_child_unchanged)
     json_decref(one);
     json_decref(other);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        a_list_is_complete_and_reports_skipped_plugins,
-        every_search_term_must_occur,
-        names_are_made_visible,
-        names_are_found_without_their_hyphens,
-        a_crash_is_remembered_until_the_file_changes,
-        a_skipped_plugin_that_was_looked_for_is_named,
-        terms_are_found_without_their_endings,
-        a_damaged_cache_is_ignored,
-        bad_ladspa_libraries_are_skipped,
-        a_long_scan_reports_progress,
-        hanging_plugins_are_skipped,
-        three_plugins_that_hang_are_enough,
-        ctrl_c_ends_a_scan_and_its_child,
-        info_reports_ports_latency_and_a_command,
-        info_of_a_plugin_that_crashes_when_run,
-        unknown_names_are_refused,
-        names_are_suggested_too,
-        help_works,
-        info_passes_through_a_child_unchanged,
-        one_plugin_that_crashes_hides_no_other_of_its_library,
-#ifdef HALO_WITH_LV2
-        libraries_that_crash_hide_no_other_of_their_bundle,
-        few_of_many_that_were_skipped_are_named,
-        lv2_libraries_are_probed,
-#endif
-    };
-    command_folder();
     setenv("HALO_PROGRAM", getenv("HALO"), 1);
     setenv("ASAN_OPTIONS", "handle_segv=0", 1); /* a crash must end the process */
-    return suite_run("plugins_command", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

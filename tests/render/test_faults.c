@@ -163,8 +163,7 @@ static void make_inputs(void)
     sound_noise_file("in/mask.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 300);
     sound_noise_file("in/long.wav", 3, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 9000);
     sound_noise_file("in/long44.wav", 3, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 44100, 2, 9000);
-    struct sound mask = sound_noise_mask("in/mask.txt", 4, 1, 200);
-    sound_free(&mask);
+    sound_noise_mask("in/mask.txt", 4, 1, 200);
     command_done("cd in; for e in flac ogg mp3; do \"$HALO\" render in.wav in.$e -q; done; :");
     command_done(
         "cd in; \"$HALO\" render in.wav c.wav -q --mask mask.txt --gain -3 --save-chain "
@@ -217,44 +216,37 @@ START_TEST(failures_of_renders)
 {
     run(renders, COUNT(renders), KINDS);
 }
-END_TEST
 
 START_TEST(failures_of_tags)
 {
     run(tags, COUNT(tags), KINDS);
 }
-END_TEST
 
 START_TEST(failures_of_masks)
 {
     run(masks, COUNT(masks), KINDS);
 }
-END_TEST
 
 START_TEST(failures_of_devices)
 {
     run(devices, COUNT(devices), KINDS);
 }
-END_TEST
 
 START_TEST(failures_of_collecting)
 {
     run(collections, 1, KINDS);
     run(collections + 1, 1, CALLS); /* an old folder is removed as well as memory lets it */
 }
-END_TEST
 
 START_TEST(failures_of_streams)
 {
     run(streams, COUNT(streams), KINDS);
 }
-END_TEST
 
 START_TEST(failures_of_plugins)
 {
     run(plugins, COUNT(plugins), KINDS);
 }
-END_TEST
 
 /* ---- little memory in all ---- */
 
@@ -294,8 +286,3 @@ START_TEST(little_memory_is_an_error)
         }
     }
 }
-END_TEST
-
-SUITE_MAIN("faults", little_memory_is_an_error, failures_of_renders, failures_of_tags,
-           failures_of_collecting, failures_of_masks, failures_of_devices, failures_of_streams,
-           failures_of_plugins)

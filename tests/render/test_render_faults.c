@@ -84,7 +84,6 @@ START_TEST(full_disks_keep_the_old_file)
         }
     }
 }
-END_TEST
 
 START_TEST(file_size_limits_keep_the_old_file)
 {
@@ -99,7 +98,6 @@ START_TEST(file_size_limits_keep_the_old_file)
         command_done("[ \"$(cat old.%s)\" = precious ] && rm old.%s", endings[i], endings[i]);
     }
 }
-END_TEST
 
 START_TEST(full_devices_are_errors)
 {
@@ -110,7 +108,6 @@ START_TEST(full_devices_are_errors)
                             endings[i]);
     command_refused(1, "No space left", "\"$HALO\" render in.wav - >/dev/full");
 }
-END_TEST
 
 /* ---- one failed call ---- */
 
@@ -167,7 +164,6 @@ START_TEST(read_errors_are_not_silence)
                   "\"$HALO\" render in.wav old -f -q --container wav --mask in,gain=-60"),
         4);
 }
-END_TEST
 
 START_TEST(write_errors_keep_the_old_file)
 {
@@ -189,7 +185,6 @@ START_TEST(write_errors_keep_the_old_file)
             each_time(faults[f].call, faults[f].name, faults[f].error, line);
     }
 }
-END_TEST
 
 /* ---- what a replaced file passes on ---- */
 
@@ -222,7 +217,6 @@ START_TEST(replaced_files_keep_their_owner)
         "setpriv --reuid 1234 --regid 1234 --clear-groups \"$HALO\" render in.wav out.wav -f");
     command_done("[ $(stat -c %%u:%%g:%%a out.wav) = 1234:1234:622 ]");
 }
-END_TEST
 
 /* ---- the disk, and killed runs ---- */
 
@@ -245,7 +239,6 @@ START_TEST(files_are_on_the_disk_unless_asked)
     ck_assert_int_eq(render_faulty("fsync", "*", EIO, "--no-sync").code, 0);
     ck_assert_int_eq(render_faulty("fsync", "*", EINVAL, "").code, 0); /* nothing to sync */
 }
-END_TEST
 
 /* A file system without nameless files. */
 START_TEST(hidden_files_serve_where_there_are_no_nameless)
@@ -260,7 +253,6 @@ START_TEST(hidden_files_serve_where_there_are_no_nameless)
     command_done("rm -r other out.wav mark");
     ck_assert_str_eq(command_files(), "in.wav");
 }
-END_TEST
 
 static const struct timespec pause_ms = {.tv_nsec = 1000000};
 
@@ -301,7 +293,6 @@ START_TEST(leftovers_of_killed_runs_are_removed)
                  "\"$HALO\" render in.wav out.wav -f && rm .out.wav.halo-99999998-2",
                  "tmpfile", "*", 0, EOPNOTSUPP);
 }
-END_TEST
 
 START_TEST(killed_runs_leave_nothing)
 {
@@ -316,7 +307,6 @@ START_TEST(killed_runs_leave_nothing)
     command_done("\"$HALO\" render in.wav out.wav");
     ck_assert_str_eq(command_files(), "in.wav out.wav");
 }
-END_TEST
 
 /* ---- closed and full streams ---- */
 
@@ -329,7 +319,6 @@ START_TEST(closed_output_is_an_error)
                     "\"$HALO\" render in.wav - --container flac >&-");
     command_refused(1, "cannot write standard output", "\"$HALO\" mask show in.wav >&-");
 }
-END_TEST
 
 START_TEST(unwritten_report_leaves_the_sound)
 {
@@ -340,7 +329,6 @@ START_TEST(unwritten_report_leaves_the_sound)
     command_expect(result.err, "No space left on device");
     command_done("\"$HALO\" render in.wav whole.wav && cmp out.wav whole.wav");
 }
-END_TEST
 
 /* A signal just before a call that waits for ever: for the other end of a FIFO. */
 START_TEST(a_signal_before_a_wait_is_not_lost)
@@ -365,13 +353,11 @@ START_TEST(a_signal_before_a_wait_is_not_lost)
         command_done("rm mark");
     }
 }
-END_TEST
 
 static void expect_frames(const char *name, size_t frames)
 {
     struct sound sound = sound_load(name);
     ck_assert_uint_eq(sound.block.frames, frames);
-    sound_free(&sound);
 }
 
 /* At any call, from the first on: it is a line and the signal, and a file is whole or not there. */
@@ -407,11 +393,3 @@ START_TEST(a_signal_ends_it_in_every_phase)
         }
     }
 }
-END_TEST
-
-SUITE_MAIN("render_faults", full_disks_keep_the_old_file, file_size_limits_keep_the_old_file,
-           full_devices_are_errors, read_errors_are_not_silence, write_errors_keep_the_old_file,
-           replaced_files_keep_their_owner, files_are_on_the_disk_unless_asked,
-           hidden_files_serve_where_there_are_no_nameless, leftovers_of_killed_runs_are_removed,
-           killed_runs_leave_nothing, closed_output_is_an_error, unwritten_report_leaves_the_sound,
-           a_signal_before_a_wait_is_not_lost, a_signal_ends_it_in_every_phase)

@@ -87,8 +87,6 @@ static bool check_reading(int format)
                       format, out.block.frames, in.block.frames);
         sound_expect_same(&out, &in);
         ck_assert_uint_eq(out.rate, in.rate);
-        sound_free(&in);
-        sound_free(&out);
         return true;
     }
     return false;
@@ -97,7 +95,6 @@ static bool check_reading(int format)
 START_TEST(every_format_of_the_library_is_read)
 {
     int majors = 0, subtypes = 0, read = 0;
-    command_clean();
     sf_command(NULL, SFC_GET_FORMAT_MAJOR_COUNT, &majors, sizeof majors);
     sf_command(NULL, SFC_GET_FORMAT_SUBTYPE_COUNT, &subtypes, sizeof subtypes);
     for (int m = 0; m < majors; m++) {
@@ -114,7 +111,6 @@ START_TEST(every_format_of_the_library_is_read)
     }
     ck_assert_int_gt(read, 80); /* 1.0.31 and later have a hundred */
 }
-END_TEST
 
 struct conversion {
     const char *from;
@@ -230,8 +226,6 @@ static void check_conversion(const struct conversion *row)
     ck_assert_msg(lines == (row->reported ? 2 : 1), "%s %#x to %s prints:\n%s", row->from,
                   row->from_format, row->to, result.err);
     ck_assert_msg(!row->reported || strstr(result.err, "24"), "%s", result.err);
-    sound_free(&in);
-    sound_free(&out);
 }
 
 START_TEST(container_by_name_and_samples_as_the_input)
@@ -239,7 +233,6 @@ START_TEST(container_by_name_and_samples_as_the_input)
     for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++)
         check_conversion(&conversions[i]);
 }
-END_TEST
 
 START_TEST(format_and_container_can_be_chosen)
 {
@@ -257,7 +250,6 @@ START_TEST(format_and_container_can_be_chosen)
         {"--container aiff", "h.wav", SF_FORMAT_AIFF | SF_FORMAT_PCM_16},
         {"--container flac --format pcm24", "i", SF_FORMAT_FLAC | SF_FORMAT_PCM_24},
     };
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 44100, 2, FRAMES);
     struct sound in = sound_load("in.wav");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -265,11 +257,8 @@ START_TEST(format_and_container_can_be_chosen)
         struct sound out = sound_load(rows[i].to);
         sound_expect_format(&out, rows[i].format, 44100, 2, FRAMES);
         sound_expect_same(&out, &in);
-        sound_free(&out);
     }
-    sound_free(&in);
 }
-END_TEST
 
 START_TEST(any_rate_is_kept)
 {
@@ -280,14 +269,11 @@ START_TEST(any_rate_is_kept)
         render_done("in.wav", "out.wav", "%s", "");
         struct sound out = sound_load("out.wav");
         sound_expect_format(&out, WAV24, rates[i], 1, 100);
-        sound_free(&out);
     }
 }
-END_TEST
 
 START_TEST(one_frame_is_one)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV24, 48000, 1, 1);
     command_expect(render_done("in.wav", "out.wav", "%s", "").err,
                    "out.wav: 1 frame (0.00 s), 1 channel,");
@@ -297,7 +283,6 @@ START_TEST(one_frame_is_one)
     command_expect(command_done("\"$HALO\" render in.wav o.wav -v --threads 1 --mask m.txt").err,
                    "on 1 thread\n");
 }
-END_TEST
 
 /* An identity filter loses no bit in any format that float32 can hold. */
 START_TEST(identity_is_exact)
@@ -313,12 +298,9 @@ START_TEST(identity_is_exact)
             struct sound in = sound_load("in.wav"), out = sound_load("out.wav");
             sound_expect_format(&out, formats[f], 48000, 2, 70000);
             sound_expect_same(&out, &in);
-            sound_free(&in);
-            sound_free(&out);
         }
     }
 }
-END_TEST
 
 /* ---- tags ---- */
 
@@ -377,7 +359,6 @@ START_TEST(tags_are_carried_over)
     enum { KINDS = sizeof kinds / sizeof *kinds };
     unsigned own[KINDS]; /* what the container can hold */
     char from[32], to[32];
-    command_clean();
     for (size_t i = 0; i < KINDS; i++) {
         snprintf(from, sizeof from, "in.%s", kinds[i].extension);
         make_tagged(from, kinds[i].format);
@@ -394,11 +375,9 @@ START_TEST(tags_are_carried_over)
                           tags_of(to), own[i] & own[j]);
         }
 }
-END_TEST
 
 START_TEST(tags_go_through_pipes)
 {
-    command_clean();
     make_tagged("in.wav", WAV16);
     unsigned own = tags_of("in.wav");
     ck_assert_uint_gt(own, 1);
@@ -409,7 +388,6 @@ START_TEST(tags_go_through_pipes)
     command_done("cat in.wav | \"$HALO\" render - - | \"$HALO\" render - twice.wav");
     ck_assert_uint_eq(tags_of("twice.wav"), own);
 }
-END_TEST
 
 /* ---- streams ---- */
 
@@ -431,12 +409,8 @@ START_TEST(pipes_give_what_files_give)
             sound_expect_format(&to, sound_format_of(&file), 44100, channels, 5298);
             sound_expect_same(&pipe, &file);
             sound_expect_same(&to, &file);
-            sound_free(&file);
-            sound_free(&pipe);
-            sound_free(&to);
         }
 }
-END_TEST
 
 /* Standard input and output may be files, or an offset in a file. */
 START_TEST(redirected_streams_are_streams)
@@ -453,12 +427,9 @@ START_TEST(redirected_streams_are_streams)
         for (size_t n = 0; n < 2; n++) {
             struct sound out = sound_load(names[n]);
             sound_expect_same(&out, &in);
-            sound_free(&out);
         }
-        sound_free(&in);
     }
 }
-END_TEST
 
 START_TEST(au_goes_through_pipes)
 {
@@ -479,12 +450,8 @@ START_TEST(au_goes_through_pipes)
         ck_assert_int_eq(wav.format & SF_FORMAT_TYPEMASK, SF_FORMAT_WAV);
         if (subtypes[i] != SF_FORMAT_PCM_S8) /* a WAV's 8 bits are unsigned */
             sound_expect_same(&wav, &file);
-        sound_free(&file);
-        sound_free(&pipe);
-        sound_free(&wav);
     }
 }
-END_TEST
 
 /* As written by programs that cannot seek back to the header. */
 static void set_sizes(const char *name, uint32_t value, bool au)
@@ -521,16 +488,12 @@ START_TEST(zero_sizes_mean_a_stream)
                               out.block.frames, au, sizes[i]);
                 sound_expect_format(&out, WAV16, 48000, 2, 5000);
                 sound_expect_same(&out, &in);
-                sound_free(&out);
             }
-            sound_free(&in);
         }
 }
-END_TEST
 
 START_TEST(other_chunks_are_ignored)
 {
-    command_clean();
     make_tagged("in.wav", WAV16); /* its LIST chunk lies before or after the samples */
     sound_noise_file("plain.wav", 2, WAV16, 48000, 1, 1001);
     command_done("{ cat plain.wav; printf 'junk\\003\\000\\000\\000abc\\000'; } >behind.wav");
@@ -540,29 +503,23 @@ START_TEST(other_chunks_are_ignored)
         command_done("cat %s | \"$HALO\" render -f - out.wav", names[i]);
         struct sound out = sound_load("out.wav");
         ck_assert_uint_eq(out.block.frames, frames[i]);
-        sound_free(&out);
     }
 }
-END_TEST
 
 START_TEST(report_of_a_stream_goes_to_standard_error)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, FRAMES);
     struct command_result result =
         command_done("\"$HALO\" render in.wav - --json --quiet | cat >out.wav");
     ck_assert_uint_eq((size_t)command_number(result.err, "frames_out"), FRAMES);
     struct sound out = sound_load("out.wav");
     sound_expect_format(&out, WAV16, 48000, 1, FRAMES);
-    sound_free(&out);
     result = command_done("\"$HALO\" render - out.wav --json --force <in.wav");
     ck_assert_uint_eq((size_t)command_number(result.out, "frames_in"), FRAMES);
 }
-END_TEST
 
 START_TEST(streams_are_passed_on_while_they_arrive)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, 200000);
     command_done("mkfifo in out");
     /* The writer keeps its end open until the reader has received nine tenths of the sound. */
@@ -573,31 +530,24 @@ START_TEST(streams_are_passed_on_while_they_arrive)
     command_done("\"$HALO\" render part out.wav && \"$HALO\" render in.wav same.wav && "
                  "cmp out.wav same.wav");
 }
-END_TEST
 
 /* ---- OUT that is not a plain file ---- */
 
 START_TEST(fifo_is_written_through)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 50000);
     command_done("mkfifo out.wav; cat out.wav >copy & \"$HALO\" render in.wav out.wav && wait && "
                  "[ -p out.wav ]");
     struct sound in = sound_load("in.wav"), copy = sound_load("copy");
     sound_expect_same(&copy, &in);
-    sound_free(&in);
-    sound_free(&copy);
     command_done("mkfifo in.fifo; cat in.wav >in.fifo & \"$HALO\" render in.fifo back.wav");
     struct sound back = sound_load("back.wav");
     sound_expect_format(&back, WAV16, 48000, 2, 50000);
-    sound_free(&back);
     ck_assert_str_eq(command_files(), "back.wav copy in.fifo in.wav out.wav");
 }
-END_TEST
 
 START_TEST(devices_are_written_through)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 50000);
     command_done("\"$HALO\" render in.wav /dev/null && [ -c /dev/null ]");
     if (access("/dev/full", W_OK) == 0) {
@@ -610,25 +560,19 @@ START_TEST(devices_are_written_through)
     }
     command_done("[ ! -e /dev/full ] || [ -c /dev/full ]");
 }
-END_TEST
 
 /* A symbolic link that leads to a pipe. */
 START_TEST(devices_named_for_streams_work)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 50000);
     command_done("cat in.wav | \"$HALO\" render /dev/stdin in.same.wav && cmp in.wav in.same.wav");
     command_done("\"$HALO\" render in.wav /dev/stdout | cat >out.wav");
     struct sound in = sound_load("in.wav"), out = sound_load("out.wav");
     sound_expect_same(&out, &in);
-    sound_free(&in);
-    sound_free(&out);
 }
-END_TEST
 
 START_TEST(closed_pipe_is_an_error)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 300000);
     struct command_result result = command_run(
         "{ \"$HALO\" render in.wav -; echo $? >code; } | head -c 1000 >/dev/null; exit $(cat code)");
@@ -636,11 +580,9 @@ START_TEST(closed_pipe_is_an_error)
     ck_assert_uint_eq(command_lines(result.err), 1);
     ck_assert(strstr(result.err, "halo: ") == result.err);
 }
-END_TEST
 
 START_TEST(symbolic_links_are_followed)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, FRAMES);
     command_done("mkdir folder other; ln -s ../other/target.wav folder/link.wav; "
                  "ln -s folder/link.wav out.wav; ln -s \"$PWD/absolute.wav\" a.wav");
@@ -656,12 +598,10 @@ START_TEST(symbolic_links_are_followed)
                  "[ -L folder/link.wav ]");
     struct sound out = sound_load("other/target.wav");
     sound_expect_format(&out, WAV16, 48000, 1, FRAMES);
-    sound_free(&out);
     command_done("[ \"$(ls -A other folder)\" = 'folder:\nlink.wav\n\nother:\ntarget.wav' ]");
     command_done("ln -s circle.wav circle.wav");
     command_refused(1, "circle.wav", "\"$HALO\" render in.wav circle.wav");
 }
-END_TEST
 
 static off_t size_of(const char *name)
 {
@@ -679,7 +619,6 @@ static unsigned mode_of(const char *name)
 
 START_TEST(permissions_follow_the_umask)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, 10);
     command_done(
         "umask 022; \"$HALO\" render in.wav a.wav; umask 077; \"$HALO\" render in.wav b.wav");
@@ -690,13 +629,11 @@ START_TEST(permissions_follow_the_umask)
     ck_assert_uint_eq(mode_of("b.wav"), 0640);
     ck_assert_uint_eq(mode_of("a.wav"), 0755);
 }
-END_TEST
 
 /* ---- no loss of existing files ---- */
 
 START_TEST(existing_file_is_kept_without_force)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, FRAMES);
     command_done("echo precious >out.wav; touch -d 2001-02-03 out.wav; ls -i out.wav >before");
     command_refused(1, "out.wav", "\"$HALO\" render in.wav out.wav");
@@ -705,32 +642,26 @@ START_TEST(existing_file_is_kept_without_force)
     command_done("\"$HALO\" render in.wav out.wav --force");
     struct sound out = sound_load("out.wav");
     sound_expect_format(&out, WAV16, 48000, 1, FRAMES);
-    sound_free(&out);
     ck_assert_str_eq(command_files(), "before in.wav out.wav");
 }
-END_TEST
 
 /* When rendering over a file fails, the file stays as it was, including its inode. */
 START_TEST(failure_keeps_the_existing_file)
 {
-    command_clean();
     struct sound bad = sound_create(WAVF, 48000, 1, 200000);
     bad.block.data[0][190000] = NAN;
     sound_save(&bad, "in.wav");
-    sound_free(&bad);
     command_done("echo precious >out.wav; ls -i out.wav >before");
     command_refused(1, "in.wav", "\"$HALO\" render in.wav out.wav --force");
     command_refused(1, "in.wav", "\"$HALO\" render in.wav new.wav");
     command_refused(1, "in.wav", "\"$HALO\" render in.wav new.wav --normalize -1");
     command_done("[ \"$(cat out.wav)\" = precious ] && ls -i out.wav | cmp - before");
 }
-END_TEST
 
 START_TEST(input_is_never_the_output)
 {
     const char *const names[] = {"in.wav",   "./in.wav",         "symbolic.wav",
                                  "hard.wav", "folder/../in.wav", "folder/in.wav"};
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, FRAMES);
     command_done("cp in.wav copy; mkdir folder; ln -s in.wav symbolic.wav; ln in.wav hard.wav; "
                  "ln -s ../in.wav folder/in.wav");
@@ -744,7 +675,6 @@ START_TEST(input_is_never_the_output)
     command_refused(0, "in.wav", "\"$HALO\" render - in.wav --force <in.wav");
     command_done("cmp in.wav copy && [ -L symbolic.wav ]");
 }
-END_TEST
 
 struct way {
     const char *extension, *options;
@@ -752,7 +682,6 @@ struct way {
 
 static void check_same_bytes(const struct way *ways, size_t count)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 2, 20000);
     for (int again = 0; again < 2; again++) {
         for (size_t i = 0; i < count; i++)
@@ -781,14 +710,12 @@ START_TEST(same_command_same_bytes)
     };
     check_same_bytes(ways, sizeof ways / sizeof *ways);
 }
-END_TEST
 
 /* An Ogg stream has a random serial number from libsndfile: the samples are equal, the bytes are
  * not. */
 START_TEST(same_command_same_samples_of_ogg)
 {
     const char *const extensions[] = {"ogg", "opus"};
-    command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 2, 20000);
     for (size_t i = 0; i < 2; i++) {
         for (int again = 0; again < 2; again++)
@@ -797,7 +724,6 @@ START_TEST(same_command_same_samples_of_ogg)
         command_done("cmp %s-0.wav %s-1.wav", extensions[i], extensions[i]);
     }
 }
-END_TEST
 
 /* ---- truncated files ---- */
 
@@ -840,11 +766,8 @@ START_TEST(truncated_files_are_refused)
         in.block.frames = out.block.frames;
         sound_expect_same(&out, &in);
         in.block.frames = LENGTH;
-        sound_free(&in);
-        sound_free(&out);
     }
 }
-END_TEST
 
 /* It has no length in its header, but a mark on its last page. */
 START_TEST(ogg_without_its_end_is_refused)
@@ -870,7 +793,6 @@ START_TEST(ogg_without_its_end_is_refused)
                      "\"$HALO\" render 5 b.au -f; cmp a.au b.au");
     }
 }
-END_TEST
 
 /* libsndfile reads the first of them. */
 START_TEST(ogg_chains_are_refused)
@@ -892,7 +814,6 @@ START_TEST(ogg_chains_are_refused)
         command_expect(result.err, only_first);
     }
 }
-END_TEST
 
 START_TEST(truncated_streams_are_refused)
 {
@@ -907,23 +828,18 @@ START_TEST(truncated_streams_are_refused)
         struct sound out = sound_load("out.wav");
         ck_assert_uint_ge(out.block.frames, 29950);
         ck_assert_uint_le(out.block.frames, 30000);
-        sound_free(&out);
     }
 }
-END_TEST
 
 /* Only the sound counts: a truncated chunk after it does not matter. */
 START_TEST(sound_before_a_truncated_chunk_is_read)
 {
-    command_clean();
     sound_noise_file("in.wav", 2, WAV16, 48000, 1, 1000);
     command_done("printf 'LIST\\100\\000\\000\\000INFO' >>in.wav");
     render_done("in.wav", "out.wav", "%s", "");
     struct sound out = sound_load("out.wav");
     ck_assert_uint_eq(out.block.frames, 1000);
-    sound_free(&out);
 }
-END_TEST
 
 /* ---- levels ---- */
 
@@ -944,7 +860,6 @@ static void error_moments(const struct sound *out, const struct sound *in, doubl
 START_TEST(dither_is_triangular_or_none)
 {
     double mean, square;
-    command_clean();
     struct sound in = sound_noise("in.wav", 3, WAVF, 48000, 1, 200000);
     command_done("\"$HALO\" render in.wav tpdf.wav --format pcm16 --dither tpdf && "
                  "\"$HALO\" render in.wav default.wav --format pcm16 && cmp tpdf.wav default.wav");
@@ -956,17 +871,12 @@ START_TEST(dither_is_triangular_or_none)
     error_moments(&tpdf, &in, &mean, &square);
     ck_assert_double_le(fabs(mean), 0.01);
     ck_assert_double_eq_tol(square, 1.0 / 12 + 1.0 / 6, 0.005); /* and triangular dither */
-    sound_free(&tpdf);
-    sound_free(&none);
-    sound_free(&in);
 }
-END_TEST
 
 /* A tone of less than half a step: rounding removes it, dither keeps it. */
 START_TEST(dither_keeps_what_is_below_a_step)
 {
     enum { LENGTH = 96000 };
-    command_clean();
     struct sound in = sound_create(WAVF, 48000, 1, LENGTH);
     for (size_t i = 0; i < LENGTH; i++)
         in.block.data[0][i] = (float)(0.4 / 32768 * sin(2 * acos(-1.0) * (double)i / 96));
@@ -980,11 +890,7 @@ START_TEST(dither_keeps_what_is_below_a_step)
         amplitude += (double)tpdf.block.data[0][i] * sin(2 * acos(-1.0) * (double)i / 96);
     }
     ck_assert_double_eq_tol(amplitude * 2 / LENGTH * 32768, 0.4, 0.03);
-    sound_free(&in);
-    sound_free(&tpdf);
-    sound_free(&none);
 }
-END_TEST
 
 /* Steps of the format from full scale to zero. */
 static double steps_of(int format)
@@ -1041,11 +947,8 @@ START_TEST(integers_saturate_and_are_reported)
                                   "--dither %s",
                                   names[i], gain + 0.5, dithering);
             ck_assert_double_gt(command_number(result.out, "clipped"), 0);
-            sound_free(&in);
-            sound_free(&out);
         }
 }
-END_TEST
 
 /* Steps below full scale, where the sound itself fits. */
 START_TEST(the_advice_holds_where_dither_alone_clips)
@@ -1057,7 +960,6 @@ START_TEST(the_advice_holds_where_dither_alone_clips)
         for (size_t n = 0; n < 20000; n++)
             in.block.data[0][n] = 1 - 1.1F / 32768;
         sound_save(&in, "in.wav");
-        sound_free(&in);
         struct command_result result = command_done(
             "\"$HALO\" render in.wav out.wav --json --format pcm16 --dither %s", dithers[i]);
         ck_assert_double_gt(command_number(result.out, "clipped"), 0);
@@ -1070,11 +972,9 @@ START_TEST(the_advice_holds_where_dither_alone_clips)
         ck_assert_double_eq(command_number(result.out, "clipped"), 0);
     }
 }
-END_TEST
 
 START_TEST(floats_do_not_clip)
 {
-    command_clean();
     struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 1, 10000);
     struct command_result result = command_done("\"$HALO\" render in.wav out.wav --gain 40 --json");
     struct sound out = sound_load("out.wav");
@@ -1084,10 +984,7 @@ START_TEST(floats_do_not_clip)
     ck_assert_double_eq(command_number(result.out, "clipped"), 0);
     ck_assert_double_eq_tol(command_number(result.out, "peak"), 50, 0.1);
     ck_assert_ptr_null(strstr(result.err, "clipped"));
-    sound_free(&in);
-    sound_free(&out);
 }
-END_TEST
 
 static double peak_of(const char *name)
 {
@@ -1096,7 +993,6 @@ static double peak_of(const char *name)
     for (size_t c = 0; c < sound.block.channels; c++)
         for (size_t i = 0; i < sound.block.frames; i++)
             peak = fmax(peak, fabs((double)sound.block.data[c][i]));
-    sound_free(&sound);
     return peak;
 }
 
@@ -1104,7 +1000,6 @@ START_TEST(normalizing_sets_the_peak)
 {
     const double levels[] = {-1, -0.1, -20, 0, 6};
     const char *const stages[] = {"", "--gain 40", "--mask \"$FILTERS/small-room.wav\",gain=-30"};
-    command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 2, 30000);
     sound_noise_file("in16.wav", 1, WAV16, 48000, 2, 30000);
     for (size_t l = 0; l < 5; l++)
@@ -1129,11 +1024,9 @@ START_TEST(normalizing_sets_the_peak)
                  "\"$HALO\" render stream.wav again.wav");
     ck_assert_double_eq_tol(peak_of("stream.wav"), pow(10, -1.0 / 20), 1e-5);
 }
-END_TEST
 
 START_TEST(normalizing_keeps_the_samples_in_proportion)
 {
-    command_clean();
     struct sound in = sound_noise("in.wav", 9, WAVF, 48000, 2, 150000);
     struct sound columns = sound_noise_mask("m.wav", 10, 1, 700);
     render_done("in.wav", "out.wav", "--normalize -3 --mask m.wav");
@@ -1146,13 +1039,7 @@ START_TEST(normalizing_keeps_the_samples_in_proportion)
     mask_scale(mask, pow(10, -3.0 / 20) / peak, NULL);
     ck_assert_uint_eq(out.block.frames, 150699);
     sound_expect_truth(&out, mask, &in.block, 0);
-    truth_free(truth, 2);
-    mask_destroy(mask);
-    sound_free(&columns);
-    sound_free(&in);
-    sound_free(&out);
 }
-END_TEST
 
 /* By the meter of loudness and true peaks, of the samples that were written. */
 static void expect_loudness(const char *path, double lufs)
@@ -1174,14 +1061,12 @@ static void expect_loudness(const char *path, double lufs)
         ck_assert_msg(most > -1.05, "%s: %g dBTP", path, most);
     loudness_destroy(meter);
     true_peak_destroy(peak);
-    sound_free(&sound);
 }
 
 START_TEST(normalizing_sets_the_loudness)
 {
     static const char *const formats[] = {"float", "pcm16", "pcm24 --dither shaped", "double",
                                           "pcm16 --precision double"};
-    command_clean();
     sound_noise_file("noise.wav", 1, WAVF, 48000, 2, 100000);
     command_done("cp \"$WAV/click.wav\" ."); /* a peak with little loudness */
     render_done("noise.wav", "quiet.wav", "--gain -60,at=1s:gain=-80");
@@ -1207,7 +1092,6 @@ START_TEST(normalizing_sets_the_loudness)
     command_refused(2, "LUFS from -70 to 0", "\"$HALO\" render noise.wav o.wav --normalize 3LUFS");
     command_refused(2, "LUFS from -70 to 0", "\"$HALO\" render noise.wav o.wav --normalize xLUFS");
 }
-END_TEST
 
 /* A sine has the same pitch, level and place at another rate, whatever is taken of it. */
 START_TEST(another_rate_is_the_same_sound)
@@ -1220,7 +1104,6 @@ START_TEST(another_rate_is_the_same_sound)
                 {44100, 96000, "--precision double --format double", 0},
                 {48000, 16000, "--start 0.25 --duration 1s", 0.25},
                 {22050, 48000, "--mask one.txt --tail none --channel 2", 0}};
-    command_clean();
     sound_text("one.txt", "1\n");
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         struct sound in = sound_create(WAVF, rows[r].from, 2, 2 * rows[r].from);
@@ -1236,17 +1119,13 @@ START_TEST(another_rate_is_the_same_sound)
             ck_assert_double_eq_tol(
                 (double)out.block.data[0][i],
                 0.5 * sin(2 * M_PI * 1000 * ((double)i / rows[r].to + rows[r].start)), 1e-5);
-        sound_free(&in);
-        sound_free(&out);
     }
 }
-END_TEST
 
 START_TEST(a_tail_can_have_a_time)
 {
-    command_clean();
-    struct sound in = sound_noise("in.wav", 3, WAVF, 48000, 1, 30000);
-    struct sound mask = sound_noise_mask("m.wav", 4, 1, 9001);
+    sound_noise_file("in.wav", 3, WAVF, 48000, 1, 30000);
+    sound_noise_mask("m.wav", 4, 1, 9001);
     render_done("in.wav", "full.wav", "--mask m.wav");
     struct sound full = sound_load("full.wav");
     static const char *const times[] = {"0.1s", "250ms", "0"};
@@ -1258,24 +1137,17 @@ START_TEST(a_tail_can_have_a_time)
         for (size_t i = 0; i < frames; i++)
             ck_assert_double_eq_tol((double)out.block.data[0][i],
                                     i < 39000 ? (double)full.block.data[0][i] : 0, 1e-4);
-        sound_free(&out);
         command_done("cat in.wav | \"$HALO\" render - - --mask m.wav --tail %s >o.wav", times[t]);
         out = sound_load("o.wav");
         ck_assert_uint_eq(out.block.frames, frames);
-        sound_free(&out);
     }
-    sound_free(&in);
-    sound_free(&mask);
-    sound_free(&full);
     command_refused(2, "full, none, a time", "\"$HALO\" render in.wav o.wav --tail long");
     command_refused(2, "full or none",
                     "\"$HALO\" render in.wav o.wav -f --mask m.wav,level=input --tail 1s");
 }
-END_TEST
 
 START_TEST(channels_have_names)
 {
-    command_clean();
     struct sound in = sound_noise("in.wav", 3, WAVF, 48000, 6, 3000);
     render_done("in.wav", "out.wav", "--layout 5.1 --channel LFE,1,Ls");
     struct sound out = sound_load("out.wav");
@@ -1285,8 +1157,6 @@ START_TEST(channels_have_names)
         ck_assert_float_eq(out.block.data[1][i], in.block.data[0][i]);
         ck_assert_float_eq(out.block.data[2][i], in.block.data[4][i]);
     }
-    sound_free(&in);
-    sound_free(&out);
     command_refused(2, "no channel TFL",
                     "\"$HALO\" render in.wav o.wav --layout 5.1 --channel TFL");
     command_refused(2, "halo does not know which",
@@ -1294,12 +1164,10 @@ START_TEST(channels_have_names)
     command_refused(2, "'left' is no channel", "\"$HALO\" render in.wav o.wav --channel left");
     command_refused(2, "separated by commas", "\"$HALO\" render in.wav o.wav --channel 1,");
 }
-END_TEST
 
 START_TEST(encoders_have_a_quality)
 {
     static const char *const endings[] = {"ogg", "opus", "mp3"};
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 96000);
     for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
         struct command_result tried = command_run("\"$HALO\" render in.wav try.%s", endings[e]);
@@ -1317,18 +1185,15 @@ START_TEST(encoders_have_a_quality)
     command_refused(2, "loses nothing", "\"$HALO\" render in.wav o.flac --quality 5");
     command_refused(2, "from 0 to 10", "\"$HALO\" render in.wav o.ogg --quality 11");
 }
-END_TEST
 
 START_TEST(silence_cannot_be_normalized_and_stays)
 {
-    command_clean();
     sound_sparse("in.wav", 48000, 1, 1000);
     render_done("in.wav", "out.wav", "--normalize -1");
     ck_assert_double_eq(peak_of("out.wav"), 0);
     render_done("in.wav", "out.wav", "--normalize -16LUFS");
     ck_assert_double_eq(peak_of("out.wav"), 0);
 }
-END_TEST
 
 /* ---- interruption ---- */
 
@@ -1368,7 +1233,6 @@ START_TEST(signals_leave_no_partial_file)
         command_done("[ \"$(cat old.wav)\" = precious ] && ls -i old.wav | cmp - before");
     }
 }
-END_TEST
 
 /* The letter of its state in /proc: 'S' while it waits, but for a processor. */
 static char state_of(pid_t process)
@@ -1396,7 +1260,6 @@ static bool halo_waits(void)
 
 START_TEST(signals_end_a_wait)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, 100000);
     command_done("mkfifo stalled closed; head -c 20000 in.wav >part");
     /* Open for reading and writing: neither end is ever missing, and no end of file arrives. */
@@ -1413,7 +1276,6 @@ START_TEST(signals_end_a_wait)
     }
     close(fifo);
 }
-END_TEST
 
 /* Nothing is visible from outside: the spool has no name. */
 static bool spool_grows(void)
@@ -1425,13 +1287,11 @@ static bool spool_grows(void)
 
 START_TEST(signals_leave_no_spool)
 {
-    command_clean();
     sound_sparse("in.wav", 48000, 1, UINT64_C(1000000000));
     interrupt(SIGINT, spool_grows, "in.wav out.wav --normalize -1 --gain 3");
     interrupt(SIGTERM, spool_grows,
               "in.wav out.wav --edge wrap --tail none --mask \"$FILTERS/lowpass-1k.wav\"");
 }
-END_TEST
 
 /* A disk of 128 KiB, in a name space that is removed afterwards. */
 #define ON_SMALL_DISK                                                                              \
@@ -1442,7 +1302,6 @@ START_TEST(full_disk_leaves_no_partial_file)
 {
     const char *const outs[] = {"disk/out.wav", "disk/out.flac", "disk/out.ogg", "disk/old.wav -f",
                                 "disk/out.wav --normalize -1"};
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 600000); /* 2.4 MB */
     command_done("mkdir disk");
     if (command_run(ON_SMALL_DISK, ":").code != 0) {
@@ -1461,11 +1320,9 @@ START_TEST(full_disk_leaves_no_partial_file)
                       left.out);
     }
 }
-END_TEST
 
 START_TEST(file_size_limit_leaves_no_partial_file)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 600000);
     command_done("echo precious >old.wav");
     command_refused(1, "out.wav",
@@ -1481,7 +1338,6 @@ START_TEST(file_size_limit_leaves_no_partial_file)
     command_refused(1, "made.wav",
                     "ulimit -f 100; (\"$HALO\" mask make lowpass:100,taps=99999 -o made.wav)");
 }
-END_TEST
 
 /* ---- size ---- */
 
@@ -1498,7 +1354,6 @@ START_TEST(memory_does_not_grow_with_the_sound)
         "\"$HALO\" render $IN /dev/null --mask \"$FILTERS/small-room.wav\" --tail until:-80dB",
     };
     const char *const names[] = {"10.wav", "60.wav", "180.wav"};
-    command_clean();
     sound_sparse("10.wav", 48000, 2, 10 * 48000);
     sound_sparse("60.wav", 48000, 2, 60 * 48000);
     sound_sparse("180.wav", 48000, 2, 180 * 48000);
@@ -1511,7 +1366,6 @@ START_TEST(memory_does_not_grow_with_the_sound)
                       "%s: %ld, %ld and %ld KiB", commands[i], memory[0], memory[1], memory[2]);
     }
 }
-END_TEST
 
 static double free_gigabytes(void)
 {
@@ -1541,7 +1395,6 @@ static void expect_same_samples(const char *line)
 /* As 64 bits it takes 4.4 GB. */
 START_TEST(wav_past_4_gb_is_rf64)
 {
-    command_clean();
     if (!getenv("HALO_TEST_FULL"))
         return;
     if (free_gigabytes() < 5) {
@@ -1563,7 +1416,6 @@ START_TEST(wav_past_4_gb_is_rf64)
     expect_same_samples("\"$HALO\" render in.wav - --format double | "
                         "\"$HALO\" render - - --format pcm16");
 }
-END_TEST
 
 /* Its first frame is unlike the others, by which a length would be guessed. */
 START_TEST(mp3_without_a_length_is_read_to_its_end)
@@ -1574,7 +1426,6 @@ START_TEST(mp3_without_a_length_is_read_to_its_end)
         "v.mp3 && $HALO render v.mp3 a.wav -f && cat v.mp3 | $HALO render - b.wav -f && cmp a.wav b.wav && "
         "test $(soxi -s a.wav) -ge 176400 || exit 1; done");
 }
-END_TEST
 
 /* Fewer bytes of samples than some headers have. */
 START_TEST(sounds_of_a_few_frames_stay_as_they_are)
@@ -1596,33 +1447,6 @@ START_TEST(sounds_of_a_few_frames_stay_as_they_are)
                 ck_assert_msg(out.block.frames == lengths[n], "%s of %s: %zu frames", name,
                               formats[f], out.block.frames);
                 sound_expect_same(&out, &in);
-                sound_free(&out);
             }
-        sound_free(&in);
     }
 }
-END_TEST
-
-SUITE_MAIN("render_files",
-           memory_does_not_grow_with_the_sound, /* first, while the suite itself is small */
-           every_format_of_the_library_is_read, container_by_name_and_samples_as_the_input,
-           format_and_container_can_be_chosen, any_rate_is_kept, one_frame_is_one,
-           sounds_of_a_few_frames_stay_as_they_are, identity_is_exact, tags_are_carried_over,
-           tags_go_through_pipes, pipes_give_what_files_give, redirected_streams_are_streams,
-           au_goes_through_pipes, zero_sizes_mean_a_stream, other_chunks_are_ignored,
-           report_of_a_stream_goes_to_standard_error, streams_are_passed_on_while_they_arrive,
-           fifo_is_written_through, devices_are_written_through, devices_named_for_streams_work,
-           closed_pipe_is_an_error, symbolic_links_are_followed, permissions_follow_the_umask,
-           existing_file_is_kept_without_force, failure_keeps_the_existing_file,
-           input_is_never_the_output, same_command_same_bytes, same_command_same_samples_of_ogg,
-           truncated_files_are_refused, ogg_without_its_end_is_refused, ogg_chains_are_refused,
-           truncated_streams_are_refused, sound_before_a_truncated_chunk_is_read,
-           dither_is_triangular_or_none, dither_keeps_what_is_below_a_step,
-           integers_saturate_and_are_reported, the_advice_holds_where_dither_alone_clips,
-           floats_do_not_clip, normalizing_sets_the_peak, normalizing_sets_the_loudness,
-           another_rate_is_the_same_sound, a_tail_can_have_a_time, channels_have_names,
-           encoders_have_a_quality, normalizing_keeps_the_samples_in_proportion,
-           silence_cannot_be_normalized_and_stays, signals_leave_no_partial_file,
-           signals_end_a_wait, signals_leave_no_spool, full_disk_leaves_no_partial_file,
-           file_size_limit_leaves_no_partial_file, mp3_without_a_length_is_read_to_its_end,
-           wav_past_4_gb_is_rf64)

@@ -17,7 +17,6 @@ enum { WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16, FILES = 6 };
 
 static void begin(void)
 {
-    command_clean();
     command_done("mkdir in in/deep");
     for (int i = 0; i < FILES; i++) {
         char name[32];
@@ -49,7 +48,6 @@ START_TEST(the_bytes_are_those_of_single_renders)
                          i, ways[w], i);
     }
 }
-END_TEST
 
 struct made {
     atomic_int count;
@@ -119,7 +117,6 @@ START_TEST(a_mask_is_made_once_and_kept_within_its_memory)
     }
     mask_cache_destroy(cache);
 }
-END_TEST
 
 START_TEST(names_are_made_by_a_pattern)
 {
@@ -154,7 +151,6 @@ START_TEST(names_are_made_by_a_pattern)
         command_refused(2, rows[i].expected, "$HALO render %s --gain 0", rows[i].arguments);
     command_done("test ! -e out9 && test ! -e out9.wav");
 }
-END_TEST
 
 START_TEST(a_bad_file_fails_alone)
 {
@@ -175,7 +171,6 @@ START_TEST(a_bad_file_fails_alone)
         bool is_last = strstr(line, "3 of 8 files failed");
         failures += json_object_get(object, "error") != NULL;
         ck_assert(is_last || command_json_string(object, "input") != NULL);
-        json_decref(object);
     }
     ck_assert_uint_eq(failures, 4);
     result = command_run("cp in/s2.wav a.wav; $HALO render -q -O o --mask in/a.wav a.wav");
@@ -184,12 +179,10 @@ START_TEST(a_bad_file_fails_alone)
     command_done(
         "$HALO render -q -f -O out --mask hall.wav in/s1.wav && ! cmp -s in/s1.wav out/s1.wav");
 }
-END_TEST
 
 /* BL is the fifth channel of one and the third of the other. */
 START_TEST(masks_by_name_follow_each_layout)
 {
-    command_clean();
     sound_noise_file("six.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 6, 4800);
     command_done("mkdir in && $HALO render -q six.wav in/a.wav --layout 5.1 --gain 0 && "
                  "$HALO render -q six.wav in/b.wav --layout hexagonal --gain 0");
@@ -198,7 +191,6 @@ START_TEST(masks_by_name_follow_each_layout)
     command_done("for f in a b; do $HALO render -q in/$f.wav $f.wav --threads 1 "
                  "--mask lowpass:1000,map=BL:1 && cmp $f.wav out/$f*.wav || exit 1; done");
 }
-END_TEST
 
 START_TEST(folders_keep_their_folders)
 {
@@ -228,7 +220,6 @@ START_TEST(folders_keep_their_folders)
     command_refused(1, "no sound files", "$HALO render -O none empty");
     command_refused(1, "no sound files", "$HALO batch empty -O none --gain 0");
 }
-END_TEST
 
 START_TEST(the_progress_moves_within_a_file)
 {
@@ -248,7 +239,6 @@ START_TEST(the_progress_moves_within_a_file)
     ck_assert_uint_eq(progress.done, 1);
     progress_of_many_end(&progress);
 }
-END_TEST
 
 START_TEST(warnings_name_their_file)
 {
@@ -258,11 +248,9 @@ START_TEST(warnings_name_their_file)
     command_expect(result.err, "in/s0.wav: ");
     command_expect(result.err, "in/s2.wav: ");
 }
-END_TEST
 
 START_TEST(a_signal_stops_all_without_litter)
 {
-    command_clean();
     command_done("mkdir in; for i in 1 2 3 4; do :; done");
     for (int i = 0; i < 4; i++) {
         char name[32];
@@ -279,7 +267,6 @@ START_TEST(a_signal_stops_all_without_litter)
     command_done("for f in out/* out/.[!.]*; do case $f in out/s?.wav|'out/*'|'out/.[!.]*') ;; *) "
                  "exit 1 ;; esac; done");
 }
-END_TEST
 
 /* Each thread waits for the writer of a FIFO: until it comes, or a signal. */
 START_TEST(waits_for_other_programs_end_with_a_signal)
@@ -302,10 +289,3 @@ START_TEST(waits_for_other_programs_end_with_a_signal)
         ck_assert_str_eq(command_done("ls -A none | wc -l").out, "0\n");
     }
 }
-END_TEST
-
-SUITE_MAIN("render_many", the_bytes_are_those_of_single_renders,
-           a_mask_is_made_once_and_kept_within_its_memory, names_are_made_by_a_pattern,
-           a_bad_file_fails_alone, masks_by_name_follow_each_layout, warnings_name_their_file,
-           folders_keep_their_folders, the_progress_moves_within_a_file,
-           a_signal_stops_all_without_litter, waits_for_other_programs_end_with_a_signal)

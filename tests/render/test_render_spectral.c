@@ -33,8 +33,6 @@ static void expect_alike_from(const char *a, const char *b, size_t first, size_t
     struct sound one = sound_load(a), other = sound_load(b);
     double difference = difference_db(&one, &other, first, frames);
     ck_assert_msg(difference < db, "%s and %s differ by %g dB", a, b, difference);
-    sound_free(&one);
-    sound_free(&other);
 }
 
 static void expect_alike(const char *a, const char *b, size_t frames, double db)
@@ -44,8 +42,7 @@ static void expect_alike(const char *a, const char *b, size_t frames, double db)
 
 static void save_noise(void)
 {
-    struct sound in = sound_noise("in.wav", 1, WAVF, RATE, 2, N);
-    sound_free(&in);
+    sound_noise_file("in.wav", 1, WAVF, RATE, 2, N);
 }
 
 START_TEST(identity_gives_the_sound_back)
@@ -61,7 +58,6 @@ START_TEST(identity_gives_the_sound_back)
         ",mix=0.5",
         ",@mix=0.25",
     };
-    command_clean();
     save_noise();
     for (size_t o = 0; o < sizeof options / sizeof *options; o++)
         for (size_t block = 64; block <= 40000; block *= 25) {
@@ -70,15 +66,12 @@ START_TEST(identity_gives_the_sound_back)
                          block, options[o]);
             struct sound out = sound_load("out.wav");
             ck_assert_uint_eq(out.block.frames, N);
-            sound_free(&out);
             expect_alike("in.wav", "out.wav", N, -120);
         }
     render_done("in.wav", "out.wav", "--spectral identity2d");
     struct sound out = sound_load("out.wav");
     ck_assert_uint_eq(out.block.frames, N + TAIL);
-    sound_free(&out);
 }
-END_TEST
 
 /* From options to file, including the handling of the sound's end. */
 static void check_truth(const char *spec, struct spectral_settings settings, struct mask2d *mask)
@@ -98,14 +91,11 @@ static void check_truth(const char *spec, struct spectral_settings settings, str
     }
     ck_assert_msg(worst < 1e-6 * peak, "%s: %g dB", spec, 20 * log10(worst / peak));
     free(window);
-    sound_free(&in);
-    sound_free(&out);
     mask2d_destroy(mask);
 }
 
 START_TEST(output_equals_the_truth)
 {
-    command_clean();
     save_noise();
     check_truth("box2d:5x3", (struct spectral_settings){.window = {SPECTRAL_HANN, 2048, 512}},
                 spectral_truth_mean(5, 3));
@@ -122,7 +112,6 @@ START_TEST(output_equals_the_truth)
                                            .end = N},
                 spectral_truth_mean(1, 9));
 }
-END_TEST
 
 /* The end of a pipe is not known in advance; with zeros beyond it that makes no difference. */
 START_TEST(blocks_threads_and_pipes_make_no_difference)
@@ -130,7 +119,6 @@ START_TEST(blocks_threads_and_pipes_make_no_difference)
     static const char *const spec[] = {"gaussian2d:7x7", "preset=harmonic", "preset=percussive",
                                        "median2d:9x31,part=residual,margin=2,edge=zero",
                                        "onset2d:5x5,scale=db,edge=zero"};
-    command_clean();
     save_noise();
     for (size_t w = 0; w < sizeof spec / sizeof *spec; w++) {
         render_done("in.wav", "a.wav", "--threads 1 --spectral %s", spec[w]);
@@ -143,12 +131,10 @@ START_TEST(blocks_threads_and_pipes_make_no_difference)
         expect_alike("a.wav", "c.wav", N + TAIL, -120);
     }
 }
-END_TEST
 
 /* Two stages commute, and the latency of each is accounted for. */
 START_TEST(it_combines_with_other_stages)
 {
-    command_clean();
     save_noise();
     render_done("in.wav", "a.wav", "--spectral box2d:3x3");
     render_done("a.wav", "b.wav", "--mask lowpass:1000 --gain -6");
@@ -166,17 +152,14 @@ START_TEST(it_combines_with_other_stages)
     render_done("in.wav", "h.wav", "--spectral box2d:3x3,@bypass --tail none");
     expect_alike("in.wav", "h.wav", N, -150);
 }
-END_TEST
 
 START_TEST(report_is_complete)
 {
-    command_clean();
     save_noise();
     struct command_result result =
         command_done("\"$HALO\" render in.wav out.wav --json --block 512 --spectral "
                      "sharpen2d:3x5,size=1024 --spectral preset=harmonic");
-    json_t *root = json_loads(result.out, 0, NULL);
-    ck_assert_ptr_nonnull(root);
+    json_t *root = command_json(result.out);
     json_t *stage = json_array_get(json_object_get(root, "stages"), 0);
     static const struct {
         const char *key;
@@ -190,12 +173,10 @@ START_TEST(report_is_complete)
     ck_assert_str_eq(json_string_value(json_object_get(stage, "backend")), "cpu");
     ck_assert_str_eq(json_string_value(json_object_get(stage, "spectral")),
                      "sharpen2d:3x5,size=1024");
-    json_decref(root);
     result = command_done("\"$HALO\" render in.wav out.wav -f --verbose --spectral box2d:3x3");
     command_expect(result.err, "3 x 3 coefficients, in two passes");
     command_expect(result.err, "frames of 2048, 512 apart, window hann, on cpu, latency ");
 }
-END_TEST
 
 START_TEST(wrong_arguments_are_refused)
 {
@@ -233,7 +214,6 @@ START_TEST(wrong_arguments_are_refused)
         {2, "median2d:3x3,part=harmonic,power=0", "power="},
         {2, "box2d:3x3 --edge reflect --tail none", "--edge cannot be used with --spectral"},
     };
-    command_clean();
     save_noise();
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         command_refused(rows[r].code, rows[r].message,
@@ -244,7 +224,6 @@ START_TEST(wrong_arguments_are_refused)
     command_refused(1, "cannot read mask r.mask2d: line 2: 1 columns where the rows before have 2",
                     "\"$HALO\" render in.wav out.wav --spectral r.mask2d");
 }
-END_TEST
 
 static double energy_of(const struct sound *sound)
 {
@@ -270,20 +249,11 @@ static double struck_db(const char *name)
         for (size_t i = 0; i < in.block.frames; i++)
             h.block.data[c][i] += p.block.data[c][i];
     ck_assert_double_lt(difference_db(&in, &h, 0, in.block.frames), -120);
-    sound_free(&in);
-    sound_free(&h);
-    sound_free(&p);
     return db;
 }
 
 START_TEST(recordings_are_separated)
 {
-    command_clean();
     double drums = struck_db("drums.wav"), guitar = struck_db("guitar.wav");
     ck_assert_msg(drums > guitar + 6, "drums %g dB, guitar %g dB", drums, guitar);
 }
-END_TEST
-
-SUITE_MAIN("render_spectral", identity_gives_the_sound_back, output_equals_the_truth,
-           blocks_threads_and_pipes_make_no_difference, it_combines_with_other_stages,
-           report_is_complete, wrong_arguments_are_refused, recordings_are_separated)

@@ -30,12 +30,10 @@ START_TEST(changes_count_from_the_end)
                                           "--gain 0,at=1s-end:gain=-20",
                                           "--gain -6,at=end-0.5s-end:gain=-20,at=end-500ms:gain=0",
                                           "--gain -6,at=1s:gain=0,at=1s-end:gain=-20"};
-    command_clean();
     struct sound one = sound_create(WAVF, 48000, 1, 72000);
     for (size_t i = 0; i < one.block.frames; i++)
         one.block.data[0][i] = 1;
     sound_save(&one, "one.wav");
-    sound_free(&one);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         render_done("one.wav", "out.wav", "%s --quiet", options[i]);
         struct sound out = sound_load("out.wav");
@@ -48,7 +46,6 @@ START_TEST(changes_count_from_the_end)
                           "%s, frame %zu: %g, not %g", options[i], k,
                           (double)out.block.data[0][begin + k], expected);
         }
-        sound_free(&out);
     }
     command_refused(2, "counts from the end",
                     "$HALO render -q one.wav - --container ogg | $HALO render - no.wav --gain "
@@ -64,7 +61,6 @@ START_TEST(changes_count_from_the_end)
                     "$HALO render one.wav no.wav --gain 0,at=end-1s:gain=-6"
                     ",at=end-1s-10:gain=-6");
 }
-END_TEST
 
 /* ---- routing ---- */
 
@@ -120,10 +116,6 @@ static void check_routing(const struct routing *row)
                   row->columns, row->channels, row->options, out.block.channels, mask->outputs);
     ck_assert_uint_eq(out.block.frames, N + TAPS - 1);
     sound_expect_truth(&out, mask, &in.block, 0);
-    mask_destroy(mask);
-    sound_free(&in);
-    sound_free(&columns);
-    sound_free(&out);
 }
 
 START_TEST(masks_are_routed)
@@ -131,7 +123,6 @@ START_TEST(masks_are_routed)
     for (size_t i = 0; i < sizeof routings / sizeof *routings; i++)
         check_routing(&routings[i]);
 }
-END_TEST
 
 START_TEST(counts_that_do_not_fit_are_refused)
 {
@@ -156,11 +147,9 @@ START_TEST(counts_that_do_not_fit_are_refused)
                         rows[i].options);
     }
 }
-END_TEST
 
 START_TEST(matrices_that_do_not_divide_are_refused)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 3, 100);
     sound_noise_file("m.wav", 2, WAVF, 48000, 7, 10);
     static const char *const expected[] = {"map=matrix", "7", "3"};
@@ -169,7 +158,6 @@ START_TEST(matrices_that_do_not_divide_are_refused)
     command_refused(2, "map=matrix",
                     "\"$HALO\" render in.wav out.wav --mask m.wav,map=matrix,channel=1");
 }
-END_TEST
 
 /* ---- stages in a row ---- */
 
@@ -180,15 +168,10 @@ static struct block filtered(const struct block *in, const char *name,
     struct sound columns = sound_load(name);
     struct mask *mask = sound_mask(&columns, paths, count, in->channels);
     double **truth = truth_render(mask, in->data, in->frames);
-    struct block out;
-    ck_assert_int_eq(block_init(&out, mask->outputs, in->frames + mask->taps - 1, "truth"),
-                     STATUS_OK);
+    struct block out = stream_block(mask->outputs, in->frames + mask->taps - 1);
     for (size_t c = 0; c < out.channels; c++)
         for (size_t i = 0; i < out.frames; i++)
             out.data[c][i] = (float)(truth[c][i] * factor);
-    truth_free(truth, mask->outputs);
-    mask_destroy(mask);
-    sound_free(&columns);
     return out;
 }
 
@@ -206,7 +189,6 @@ static void expect_close(const char *name, const struct block *truth, double bou
             peak = fmax(peak, fabs(expected));
         }
     ck_assert_msg(largest <= bound * peak, "%s is %g off, of a peak of %g", name, largest, peak);
-    sound_free(&out);
 }
 
 START_TEST(gains_are_exact)
@@ -222,7 +204,6 @@ START_TEST(gains_are_exact)
         {"--mask m.wav,gain=-12,channel=1 --gain 6", -6},
         {"--gain 6 --mask m.wav,channel=1,gain=-12dB --gain 0.25", -5.75},
     };
-    command_clean();
     struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 2, 5000);
     struct sound one = sound_create(WAVF, 48000, 1, 1);
     one.block.data[0][0] = 1;
@@ -231,12 +212,8 @@ START_TEST(gains_are_exact)
         render_done("in.wav", "out.wav", "%s", rows[r].stages);
         struct block truth = filtered(&in.block, "m.wav", NULL, 0, pow(10, rows[r].db / 20));
         expect_close("out.wav", &truth, 4e-7);
-        block_free(&truth);
     }
-    sound_free(&one);
-    sound_free(&in);
 }
-END_TEST
 
 /* Mono to two channels, then through true stereo: the other order would give other channels, and
  * each change of length shows. */
@@ -244,7 +221,6 @@ START_TEST(stages_apply_in_order)
 {
     const struct mask_path spread[] = {{0, 0, 0}, {0, 1, 1}};
     const struct mask_path stereo[] = {{0, 0, LL}, {0, 1, LR}, {1, 0, RL}, {1, 1, RR}};
-    command_clean();
     struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 1, 4000);
     sound_noise_file("two.wav", 2, WAVF, 48000, 2, 300);
     sound_noise_file("four.wav", 3, WAVF, 48000, 4, 1201);
@@ -262,14 +238,7 @@ START_TEST(stages_apply_in_order)
     struct block d = filtered(&in.block, "four.wav", mono, 4, 1);
     struct block e = filtered(&d, "two.wav", NULL, 0, 1);
     expect_close("out.wav", &e, 1e-5);
-    block_free(&a);
-    block_free(&b);
-    block_free(&c);
-    block_free(&d);
-    block_free(&e);
-    sound_free(&in);
 }
-END_TEST
 
 /* ---- text masks ---- */
 
@@ -282,7 +251,6 @@ static void expect_taps(const char *text, size_t channels, size_t taps, const fl
     for (size_t c = 0; c < channels; c++)
         in.block.data[c][0] = 1;
     sound_save(&in, "in.wav");
-    sound_free(&in);
     render_done("in.wav", "out.wav", "--mask m.txt");
     struct sound out = sound_load("out.wav");
     ck_assert_msg(out.block.frames == taps, "\"%s\": %zu taps, not %zu", text, out.block.frames,
@@ -293,7 +261,6 @@ static void expect_taps(const char *text, size_t channels, size_t taps, const fl
             ck_assert_msg(fabs(difference) < 1e-6, "\"%s\": tap %zu, column %zu: %g", text, k, c,
                           (double)out.block.data[c][k]);
         }
-    sound_free(&out);
 }
 
 START_TEST(text_masks_are_read)
@@ -315,7 +282,6 @@ START_TEST(text_masks_are_read)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         expect_taps(rows[i].text, rows[i].channels, rows[i].taps, rows[i].values);
 }
-END_TEST
 
 /* ---- masks of another rate ---- */
 
@@ -358,15 +324,12 @@ static void check_resampling(uint32_t mask_rate, uint32_t rate, const struct sou
         ck_assert_msg(cabs(got - wanted) < 2e-4, "%u to %u Hz, at %.0f Hz: %g%+gi, not %g%+gi",
                       mask_rate, rate, hertz, creal(got), cimag(got), creal(wanted), cimag(wanted));
     }
-    sound_free(&in);
-    sound_free(&out);
 }
 
 START_TEST(resampled_masks_keep_their_response)
 {
     const uint32_t rates[][2] = {{44100, 48000}, {48000, 44100},  {96000, 48000}, {8000, 48000},
                                  {48000, 8000},  {192000, 44100}, {22050, 44100}, {48000, 47999}};
-    command_clean();
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
         /* A low-pass at an eighth of the rate, centred in its taps. */
         struct sound mask = sound_create(WAVF, rates[i][0], 1, 201);
@@ -375,20 +338,16 @@ START_TEST(resampled_masks_keep_their_response)
             mask.block.data[0][k + 100] = (float)((k ? sin(x) / x : 1) * window / 4);
         }
         check_resampling(rates[i][0], rates[i][1], &mask);
-        sound_free(&mask);
         /* One tap: gain 1 at all frequencies, no delay. */
         mask = sound_create(WAVF, rates[i][0], 1, 1);
         mask.block.data[0][0] = 1;
         check_resampling(rates[i][0], rates[i][1], &mask);
-        sound_free(&mask);
     }
 }
-END_TEST
 
 START_TEST(resampled_identity_changes_no_tone)
 {
     enum { N = 48000 };
-    command_clean();
     struct sound in = sound_create(WAVF, 48000, 1, N);
     for (size_t i = 0; i < N; i++) {
         double window = sin(acos(-1.0) * (double)i / N);
@@ -399,14 +358,11 @@ START_TEST(resampled_identity_changes_no_tone)
     sound_text("m.txt", "rate: 44100\n1\n");
     render_done("in.wav", "out.wav", "--mask m.txt --tail none");
     expect_close("out.wav", &in.block, 1e-4);
-    sound_free(&in);
 }
-END_TEST
 
 START_TEST(masks_of_the_same_or_no_rate_stay)
 {
     const char *const texts[] = {"rate: 44100\n1\n0.5\n", "1\n0.5\n"};
-    command_clean();
     sound_noise_file("in.wav", 1, WAVF, 44100, 1, 100);
     for (size_t i = 0; i < 2; i++) {
         sound_text("m.txt", texts[i]);
@@ -417,15 +373,13 @@ START_TEST(masks_of_the_same_or_no_rate_stay)
         ck_assert_double_eq(command_number(result.out, "frames_out"), 101);
     }
 }
-END_TEST
 
 /* Resampled, then routed: the columns keep their places. */
 START_TEST(resampled_masks_are_routed)
 {
     const struct mask_path paths[] = {{0, 0, LL}, {0, 1, LR}, {1, 0, RL}, {1, 1, RR}};
-    command_clean();
-    struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 2, 5000),
-                 four = sound_create(WAVF, 96000, 4, 1);
+    struct sound four = sound_create(WAVF, 96000, 4, 1);
+    sound_noise_file("in.wav", 1, WAVF, 48000, 2, 5000);
     for (size_t c = 0; c < 4; c++)
         four.block.data[c][0] = (float)(c + 1);
     sound_save(&four, "four.wav");
@@ -436,20 +390,12 @@ START_TEST(resampled_masks_are_routed)
     render_done("low.wav", "out.wav", "--mask four.wav --tail none");
     struct mask *mask = sound_mask(&four, paths, 4, 2);
     double **truth = truth_render(mask, low.block.data, 5000);
-    struct block expected;
-    ck_assert_int_eq(block_init(&expected, 2, 5000, "truth"), STATUS_OK);
+    struct block expected = stream_block(2, 5000);
     for (size_t c = 0; c < 2; c++)
         for (size_t i = 0; i < 5000; i++)
             expected.data[c][i] = (float)truth[c][i];
     expect_close("out.wav", &expected, 0.02); /* the top of the band belongs to the resampler */
-    truth_free(truth, 2);
-    block_free(&expected);
-    mask_destroy(mask);
-    sound_free(&low);
-    sound_free(&four);
-    sound_free(&in);
 }
-END_TEST
 
 /* ---- beyond the boundaries ---- */
 
@@ -475,9 +421,7 @@ static float ghost(const char *boundary, const float *x, int64_t n, int64_t i)
 /* `before` and `after` ghost cells on either side, built by hand. */
 static struct block padded(const struct block *x, const char *boundary, size_t before, size_t after)
 {
-    struct block out;
-    ck_assert_int_eq(block_init(&out, x->channels, before + x->frames + after, "padded"),
-                     STATUS_OK);
+    struct block out = stream_block(x->channels, before + x->frames + after);
     for (size_t c = 0; c < x->channels; c++)
         for (size_t i = 0; i < out.frames; i++)
             out.data[c][i] =
@@ -499,11 +443,6 @@ static void check_boundary(const char *boundary, size_t n, size_t taps, const ch
     ck_assert_msg(out.block.frames == n, "%s, %zu frames, %zu taps, %s: %zu frames", boundary, n,
                   taps, align, out.block.frames);
     sound_expect_truth(&out, mask, &around, taps - 1 + origin);
-    mask_destroy(mask);
-    block_free(&around);
-    sound_free(&in);
-    sound_free(&columns);
-    sound_free(&out);
 }
 
 START_TEST(boundaries_are_ghost_cells)
@@ -518,7 +457,6 @@ START_TEST(boundaries_are_ghost_cells)
                     check_boundary(boundaries[e], lengths[n], taps[t], "centre");
             }
 }
-END_TEST
 
 /* The sound is extended, not each stage's input: ghost cells reach through all masks. */
 START_TEST(boundaries_hold_for_masks_in_a_row)
@@ -537,13 +475,8 @@ START_TEST(boundaries_hold_for_masks_in_a_row)
         memmove(twice.data[0], twice.data[0] + 363, 700 * sizeof(float));
         twice.frames = 700;
         expect_close("out.wav", &twice, 1e-5);
-        block_free(&around);
-        block_free(&once);
-        block_free(&twice);
-        sound_free(&in);
     }
 }
-END_TEST
 
 /* A part is a sound of its own: what it is extended by is its own, too. */
 START_TEST(boundaries_hold_for_parts)
@@ -559,7 +492,6 @@ START_TEST(boundaries_hold_for_parts)
     const char *const boundaries[] = {"zero", "replicate", "reflect", "wrap"}, *const kinds[] = {
                                                                                    "wav", "flac",
                                                                                    "caf"};
-    command_clean();
     struct sound in = sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, 800, 2, 700);
     sound_noise_file("m.wav", 2, WAVF, 800, 1, 301);
     command_done("for k in flac caf; do \"$HALO\" render in.wav in.$k -q; done");
@@ -570,7 +502,6 @@ START_TEST(boundaries_hold_for_parts)
             memcpy(cut.block.data[i == 4 ? 1 - c : c], in.block.data[c] + first,
                    frames * sizeof(float));
         sound_save(&cut, "cut.wav");
-        sound_free(&cut);
         for (size_t e = 0; e < 4; e++) {
             const char *kind = kinds[(e + i) % 3];
             render_done("cut.wav", "right.wav",
@@ -580,14 +511,11 @@ START_TEST(boundaries_hold_for_parts)
                          kind, boundaries[e], parts[i].options);
         }
     }
-    sound_free(&in);
 }
-END_TEST
 
 START_TEST(boundaries_need_no_tail)
 {
     const char *const boundaries[] = {"replicate", "reflect", "wrap"};
-    command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 1, 100);
     sound_noise_file("m.wav", 2, WAVF, 48000, 1, 10);
     for (size_t e = 0; e < 3; e++) {
@@ -600,7 +528,6 @@ START_TEST(boundaries_need_no_tail)
     }
     render_done("in.wav", "out.wav", "--mask m.wav --edge zero --tail full");
 }
-END_TEST
 
 /* A stream knows its start once it has arrived, and never its end in advance: modes that work
  * are right, the others are refused with the reason. */
@@ -630,14 +557,11 @@ START_TEST(boundaries_of_streams_are_right_or_refused)
         if (result.code == 0) {
             struct sound file = sound_load("file.wav"), pipe = sound_load("pipe.wav");
             sound_expect_same(&pipe, &file);
-            sound_free(&file);
-            sound_free(&pipe);
             continue;
         }
         command_refused(0, "seek", "cat in.wav | \"$HALO\" render - pipe.wav %s", options);
     }
 }
-END_TEST
 
 /* ---- align and tail ---- */
 
@@ -654,7 +578,6 @@ START_TEST(centre_follows_textbook_indexing)
         struct sound out = sound_load("out.wav");
         ck_assert_uint_eq(out.block.frames, 800);
         sound_expect_truth(&out, mask, &in.block, (taps[t] - 1) / 2);
-        sound_free(&out);
         /* With its tail the sound starts at the same place and has the documented length. */
         render_done("in.wav", "out.wav", "--mask m.wav --align centre");
         out = sound_load("out.wav");
@@ -667,17 +590,11 @@ START_TEST(centre_follows_textbook_indexing)
         out.block.frames = length - origin;
         sound_expect_truth(&out, mask, &in.block, origin);
         out.block.frames = length;
-        mask_destroy(mask);
-        sound_free(&in);
-        sound_free(&columns);
-        sound_free(&out);
     }
 }
-END_TEST
 
 START_TEST(odd_symmetric_masks_shift_no_phase)
 {
-    command_clean();
     struct sound in = sound_create(WAVF, 48000, 1, 1001);
     in.block.data[0][500] = 1;
     sound_save(&in, "in.wav");
@@ -687,10 +604,7 @@ START_TEST(odd_symmetric_masks_shift_no_phase)
     const float expected[] = {0, 1, 2, 4, 2, 1, 0};
     for (size_t k = 0; k < 7; k++)
         ck_assert_double_le(fabs((double)(out.block.data[0][497 + k] - expected[k])), 1e-6);
-    sound_free(&in);
-    sound_free(&out);
 }
-END_TEST
 
 START_TEST(tails_have_the_length_promised)
 {
@@ -711,14 +625,8 @@ START_TEST(tails_have_the_length_promised)
             sound_expect_truth(&full, mask, &in.block, 0);
             sound_expect_truth(&none, mask, &in.block, 0);
             command_done("cmp full.wav default.wav");
-            mask_destroy(mask);
-            sound_free(&in);
-            sound_free(&columns);
-            sound_free(&full);
-            sound_free(&none);
         }
 }
-END_TEST
 
 /* A mask that decays by 60 dB in a second, is silent for a long time, and has a late echo. */
 static void save_decay(const char *name, size_t echo)
@@ -729,7 +637,6 @@ static void save_decay(const char *name, size_t echo)
     if (echo)
         mask.block.data[0][echo] = 0.5f;
     sound_save(&mask, name);
-    sound_free(&mask);
 }
 
 static void check_until(const char *spec, double level, size_t echo)
@@ -750,8 +657,6 @@ static void check_until(const char *spec, double level, size_t echo)
     full.block.frames = length;
     sound_expect_same(&out, &full);
     full.block.frames = N + 100000 - 1;
-    sound_free(&out);
-    sound_free(&full);
 }
 
 START_TEST(tail_ends_when_it_stays_below)
@@ -763,7 +668,6 @@ START_TEST(tail_ends_when_it_stays_below)
     check_until("-300dB", 1e-15, 99999);
     check_until("60dB", 1000, 0); /* below the level from the start: the sound itself is kept */
 }
-END_TEST
 
 START_TEST(shortest_sounds)
 {
@@ -787,14 +691,11 @@ START_TEST(shortest_sounds)
                 expected = 0; /* silence stays below the level */
             ck_assert_msg(out.block.frames == expected, "%zu frames, %s: %zu out", frames,
                           options[i], out.block.frames);
-            sound_free(&out);
             command_done("cat in.wav | \"$HALO\" render - - %s | cat >pipe.wav", options[i]);
             out = sound_load("pipe.wav");
             ck_assert_uint_eq(out.block.frames, expected);
-            sound_free(&out);
         }
 }
-END_TEST
 
 /* ---- the report ---- */
 
@@ -807,7 +708,6 @@ static const char *report_text(json_t *root, const char *key)
 
 START_TEST(report_is_complete)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 44100, 2, 10000);
     sound_noise_file("m.wav", 2, WAVF, 44100, 2, 300);
     struct command_result result =
@@ -831,25 +731,20 @@ START_TEST(report_is_complete)
     ck_assert_double_gt(seconds, 0);
     ck_assert_double_eq_tol(command_number(result.out, "times_real_time") * seconds,
                             10299 / 44100.0, 0.01);
-    json_t *root = json_loads(result.out, 0, NULL);
+    json_t *root = command_json(result.out);
     ck_assert(strstr(report_text(root, "mask"), "m.wav"));
     ck_assert_str_eq(report_text(root, "backend"), "cpu");
     ck_assert_uint_gt(strlen(report_text(root, "algorithm")), 0);
-    json_decref(root);
-    sound_free(&out);
 }
-END_TEST
 
 START_TEST(report_has_the_latency_of_centred_masks)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 1, 1000);
     sound_noise_file("m.wav", 2, WAVF, 48000, 1, 301);
     struct command_result result =
         command_done("\"$HALO\" render in.wav out.wav --mask m.wav --align centre --json");
     ck_assert_double_ge(command_number(result.out, "latency"), 150);
 }
-END_TEST
 
 /* The report is valid JSON whatever the file names; names need not be UTF-8. */
 START_TEST(report_survives_strange_names)
@@ -863,12 +758,10 @@ START_TEST(report_survives_strange_names)
         ck_assert_double_eq(command_number(result.out, "frames_out"), 100);
     }
 }
-END_TEST
 
 /* Of a sound that is not spoiled. */
 START_TEST(quiet_prints_nothing)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAVF, 44100, 1, 10000);
     sound_noise_file("m.wav", 2, WAVF, 48000, 2, 300);
     struct command_result result = command_done(
@@ -887,11 +780,9 @@ START_TEST(quiet_prints_nothing)
     ck_assert_double_eq(command_number(result.out, "frames_in"), 10000);
     ck_assert_uint_eq(command_lines(command_run("\"$HALO\" render -q no.wav x.wav").err), 1);
 }
-END_TEST
 
 START_TEST(normal_output_is_text)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, 500000);
     struct command_result result =
         command_done("\"$HALO\" render in.wav out.wav --mask \"$FILTERS/hall.wav\"");
@@ -900,14 +791,12 @@ START_TEST(normal_output_is_text)
     ck_assert(strchr(result.err, '\r') == NULL); /* no progress bar without a terminal */
     ck_assert(strchr(result.err, '\033') == NULL);
 }
-END_TEST
 
 START_TEST(verbose_reports_the_paths)
 {
     /* For a true-stereo mask: from which input by which column to which output. */
     const unsigned paths[][3] = {{1, 1, 1}, {1, 2, 2}, {2, 3, 1}, {2, 4, 2}};
     const unsigned other[][3] = {{1, 1, 1}, {1, 3, 2}, {2, 4, 1}, {2, 2, 2}};
-    command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 2, 100);
     sound_noise_file("m.wav", 2, WAVF, 48000, 4, 30);
     for (int o = 0; o < 2; o++) {
@@ -927,7 +816,6 @@ START_TEST(verbose_reports_the_paths)
     struct command_result normal = command_done("\"$HALO\" render -f in.wav out.wav --mask m.wav");
     ck_assert_ptr_null(strstr(normal.err, "->"));
 }
-END_TEST
 
 /* A quarter of the rate, sampled between its peaks: the true peak is 3 dB above the samples. */
 static void check_true_peak(uint32_t rate)
@@ -939,7 +827,6 @@ static void check_true_peak(uint32_t rate)
         in.block.data[0][i] = (float)(0.5 * window * (i % 4 < 2 ? 1 : -1) * sqrt(0.5));
     }
     sound_save(&in, "in.wav");
-    sound_free(&in);
     struct command_result result = command_done("\"$HALO\" render in.wav out.wav --verbose --json");
     ck_assert_double_eq_tol(20 * log10(command_number(result.out, "peak")), -9.03, 0.02);
     const char *reply = strstr(result.err, "true peak ");
@@ -953,7 +840,6 @@ START_TEST(verbose_reports_the_true_peak)
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
         check_true_peak(rates[i]);
 }
-END_TEST
 
 /* The output on a terminal: standard error is one, the rest is not. */
 static void run_on_terminal(const char *line, char *text, size_t capacity)
@@ -999,7 +885,6 @@ START_TEST(terminal_shows_progress)
     run_on_terminal(line, text, sizeof text);
     ck_assert_str_eq(text, "");
 }
-END_TEST
 
 /* ---- backends ---- */
 
@@ -1007,7 +892,6 @@ START_TEST(backends_agree)
 {
     const char *const backends[] = {"auto", "cpu", "direct"};
     const struct mask_path paths[] = {{0, 0, LL}, {0, 1, LR}, {1, 0, RL}, {1, 1, RR}};
-    command_clean();
     struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 2, 20000);
     struct sound columns = sound_noise_mask("m.wav", 2, 4, 3001);
     struct mask *mask = sound_mask(&columns, paths, 4, 2);
@@ -1017,36 +901,27 @@ START_TEST(backends_agree)
         struct sound out = sound_load("out.wav");
         ck_assert_uint_eq(out.block.frames, 23000);
         sound_expect_truth(&out, mask, &in.block, 0);
-        sound_free(&out);
-        json_t *root = json_loads(result.out, 0, NULL);
+        json_t *root = command_json(result.out);
         if (b > 0)
             ck_assert_str_eq(report_text(root, "backend"), backends[b]);
         else
             ck_assert_str_ne(report_text(root, "backend"), "auto"); /* the names accepted */
-        json_decref(root);
     }
-    mask_destroy(mask);
-    sound_free(&columns);
-    sound_free(&in);
 }
-END_TEST
 
 START_TEST(auto_reports_its_choice)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 1, 100);
     sound_noise_file("m.wav", 2, WAVF, 48000, 1, 10);
     struct command_result result =
         command_done("\"$HALO\" render in.wav out.wav --mask m.wav --verbose");
     ck_assert(strstr(result.err, "cpu") || strstr(result.err, "direct"));
 }
-END_TEST
 
 /* No GPU, or a build without CUDA: auto falls back to the CPU, an explicit request fails with a
  * message. */
 START_TEST(missing_gpu_is_reported)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 1, 1000);
     sound_noise_file("m.wav", 2, WAVF, 48000, 1, 10);
     static const char *const options[] = {"--backend cuda", "--kernel tiled", "--gpu-mode resident",
@@ -1057,11 +932,9 @@ START_TEST(missing_gpu_is_reported)
                         options[w]);
     command_done("CUDA_VISIBLE_DEVICES= \"$HALO\" render in.wav out.wav --mask m.wav");
 }
-END_TEST
 
 START_TEST(blocks_of_any_length_work)
 {
-    command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 2, 5000);
     sound_noise_file("m.wav", 2, WAVF, 48000, 2, 700);
     static const size_t blocks[] = {1, 64, 100, 4096, 1000000};
@@ -1070,13 +943,11 @@ START_TEST(blocks_of_any_length_work)
         sound_expect_filtered("out.wav", "in.wav", "m.wav");
     }
 }
-END_TEST
 
 START_TEST(threads_give_the_same_bytes)
 {
     const char *const masks[] = {"hall.wav", "lowpass-1k.wav", "gaussian.txt",
                                  "room-true-stereo.wav"};
-    command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 400000);
     for (size_t m = 0; m < 4; m++) {
         for (int threads = 1; threads <= 3; threads++)
@@ -1085,32 +956,11 @@ START_TEST(threads_give_the_same_bytes)
         command_done("cmp 1.wav 2.wav && cmp 1.wav 3.wav");
     }
 }
-END_TEST
 
 START_TEST(long_masks_on_long_sounds)
 {
-    command_clean();
-    struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 1, 300000);
-    struct sound columns = sound_noise_mask("m.wav", 2, 1, 100000);
+    sound_noise_file("in.wav", 1, WAVF, 48000, 1, 300000);
+    sound_noise_mask("m.wav", 2, 1, 100000);
     render_done("in.wav", "out.wav", "--mask m.wav");
     sound_expect_filtered("out.wav", "in.wav", "m.wav");
-    sound_free(&columns);
-    sound_free(&in);
 }
-END_TEST
-
-SUITE_MAIN("render_stages", changes_count_from_the_end, masks_are_routed,
-           counts_that_do_not_fit_are_refused, matrices_that_do_not_divide_are_refused,
-           gains_are_exact, stages_apply_in_order, text_masks_are_read,
-           resampled_masks_keep_their_response, resampled_identity_changes_no_tone,
-           masks_of_the_same_or_no_rate_stay, resampled_masks_are_routed,
-           boundaries_are_ghost_cells, boundaries_hold_for_masks_in_a_row,
-           boundaries_hold_for_parts, boundaries_need_no_tail,
-           boundaries_of_streams_are_right_or_refused, centre_follows_textbook_indexing,
-           odd_symmetric_masks_shift_no_phase, tails_have_the_length_promised,
-           tail_ends_when_it_stays_below, shortest_sounds, report_is_complete,
-           report_has_the_latency_of_centred_masks, report_survives_strange_names,
-           quiet_prints_nothing, normal_output_is_text, verbose_reports_the_paths,
-           verbose_reports_the_true_peak, terminal_shows_progress, backends_agree,
-           missing_gpu_is_reported, blocks_of_any_length_work, auto_reports_its_choice,
-           threads_give_the_same_bytes, long_masks_on_long_sounds)

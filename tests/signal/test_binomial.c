@@ -52,7 +52,6 @@ START_TEST(figures_equal_stored_ones_of_r)
     for (size_t i = 0; i < sizeof from_r / sizeof *from_r; i++)
         check_figures(&from_r[i]);
 }
-END_TEST
 
 START_TEST(figures_equal_those_of_r)
 {
@@ -80,7 +79,6 @@ START_TEST(figures_equal_those_of_r)
     }
     ck_assert_int_eq(pclose(answers), 0);
 }
-END_TEST
 
 START_TEST(extremes_are_exact)
 {
@@ -90,7 +88,6 @@ START_TEST(extremes_are_exact)
     ck_assert_uint_eq(binomial_trials_needed(0, 0), 0);
     ck_assert_uint_eq(binomial_trials_needed(5001, 10000), BINOMIAL_TRIALS_MOST + 1);
 }
-END_TEST
 
 /* For all counts of many n, both tails and the middle add up to one. */
 START_TEST(tails_add_up)
@@ -102,7 +99,3 @@ START_TEST(tails_add_up)
             ck_assert_double_ge(binomial_p_value(hits, n), above);
         }
 }
-END_TEST
-
-SUITE_MAIN("binomial", figures_equal_stored_ones_of_r, figures_equal_those_of_r, extremes_are_exact,
-           tails_add_up)

@@ -155,7 +155,6 @@ START_TEST(short_transforms_are_right)
     for (size_t n = 2; n <= 400; n += 2)
         check_length(n, n);
 }
-END_TEST
 
 START_TEST(long_transforms_are_right)
 {
@@ -164,7 +163,6 @@ START_TEST(long_transforms_are_right)
         check_length(n / 4 * 3, n <= 4096 ? 100 : 2);
     }
 }
-END_TEST
 
 /* Twice a prime, and what lies around lengths in passes. */
 START_TEST(transforms_by_chirp_are_right)
@@ -174,7 +172,6 @@ START_TEST(transforms_by_chirp_are_right)
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         check_length(lengths[i], 2);
 }
-END_TEST
 
 /* Nothing of a transform is in the next one, whatever was in its samples. */
 START_TEST(transforms_forget)
@@ -193,7 +190,6 @@ START_TEST(transforms_forget)
         end_both(&both);
     }
 }
-END_TEST
 
 /* Numbers too small for a float of full precision become no large ones. */
 START_TEST(denormal_samples_stay_small)
@@ -214,7 +210,6 @@ START_TEST(denormal_samples_stay_small)
         end_both(&both);
     }
 }
-END_TEST
 
 START_TEST(products_add_up)
 {
@@ -234,7 +229,6 @@ START_TEST(products_add_up)
         ck_assert_double_eq_tol((double)sum[i + 1], cimag(product), 1e-6);
     }
 }
-END_TEST
 
 static size_t odd_place(size_t bin)
 {
@@ -315,7 +309,6 @@ START_TEST(odd_transforms_are_right)
         for (size_t part = 0; part <= 8; part++)
             check_odd_length(lengths[i], lengths[i] * part / 8 + (part > 0 && part < 8));
 }
-END_TEST
 
 /* In double precision by both ways to them: against the sum that a product stands for, where what
  * wraps around changes its sign. */
@@ -359,7 +352,6 @@ START_TEST(odd_products_convolve)
     free(scratch);
     free(product);
 }
-END_TEST
 
 /* Seven: four in one pass, and the remainder. */
 START_TEST(odd_products_add_up)
@@ -393,7 +385,6 @@ START_TEST(odd_products_add_up)
     free(a);
     free(b);
 }
-END_TEST
 
 enum { KEPT_LENGTHS = 3, KEPT_PIECES = 48 };
 static const size_t kept_lengths[KEPT_LENGTHS] = {128, 4096, 24576};
@@ -440,9 +431,3 @@ START_TEST(kept_odd_transforms_have_one_plan_a_length)
     for (size_t i = 0; i < KEPT_LENGTHS; i++)
         check_odd_length(kept_lengths[i], kept_lengths[i] / 2);
 }
-END_TEST
-
-SUITE_MAIN("fft", short_transforms_are_right, long_transforms_are_right,
-           transforms_by_chirp_are_right, transforms_forget, denormal_samples_stay_small,
-           products_add_up, odd_transforms_are_right, odd_products_convolve, odd_products_add_up,
-           kept_odd_transforms_have_one_plan_a_length)

@@ -61,7 +61,6 @@ START_TEST(the_filter_is_minimum_phase_and_its_rise_is_limited)
         ck_assert_double_gt(noise_db(power), 1);
     }
 }
-END_TEST
 
 /* The threshold of hearing at the thirds of an octave from 20 Hz: ISO 226:2003. */
 static double iso_226(double hertz)
@@ -103,7 +102,6 @@ START_TEST(no_other_taps_are_better)
         }
     }
 }
-END_TEST
 
 /* Where nothing is audible, or all is alike, it is no filter; between them it is one. */
 START_TEST(any_rate_has_one)
@@ -122,7 +120,6 @@ START_TEST(any_rate_has_one)
             ck_assert_double_eq(power, 1);
     }
 }
-END_TEST
 
 /* ---- what is written ---- */
 
@@ -192,7 +189,6 @@ START_TEST(the_noise_is_where_the_ear_is_dull)
                                 0.95 * band(&shaped, expected->rate, 0, expected->rate));
     }
 }
-END_TEST
 
 /* The spectrum follows the filter, bin by bin, and has no line: neither of the constant nor of a
  * loop of errors. */
@@ -220,7 +216,6 @@ START_TEST(a_constant_makes_no_tones)
         }
     }
 }
-END_TEST
 
 START_TEST(silence_and_whole_steps_stay)
 {
@@ -235,7 +230,6 @@ START_TEST(silence_and_whole_steps_stay)
                 ck_assert_int_eq(out[i], step * (int)(i % 7));
         }
 }
-END_TEST
 
 /* Errors are bounded by the dither's and the rounding's, so that the noise is by the taps' sum;
  * what was clipped is not made up for. */
@@ -263,9 +257,3 @@ START_TEST(it_stays_stable_at_and_beyond_full_scale)
         }
     }
 }
-END_TEST
-
-SUITE_MAIN("noise_shaping", the_filter_is_minimum_phase_and_its_rise_is_limited,
-           no_other_taps_are_better, any_rate_has_one, the_noise_is_where_the_ear_is_dull,
-           a_constant_makes_no_tones, silence_and_whole_steps_stay,
-           it_stays_stable_at_and_beyond_full_scale)

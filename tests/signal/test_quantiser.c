@@ -109,7 +109,6 @@ START_TEST(rounding_has_a_twelfth_and_follows_the_sound)
     const struct figures faint = measure(DITHER_NONE, 1);
     ck_assert_double_gt(fabs(faint.with_the_sound), 0.2); /* what dither is for */
 }
-END_TEST
 
 /* A power of a quarter: 4.77 dB above rounding. */
 START_TEST(tpdf_is_white_and_knows_nothing_of_the_sound)
@@ -127,7 +126,6 @@ START_TEST(tpdf_is_white_and_knows_nothing_of_the_sound)
                                     0.5);
     }
 }
-END_TEST
 
 /* The spectrum of TPDF times that of the filter. */
 START_TEST(shaped_is_where_the_ear_is_dull)
@@ -154,7 +152,6 @@ START_TEST(shaped_is_where_the_ear_is_dull)
     ck_assert_double_gt(noise_db(shaped.power / tpdf.power), 10);
     ck_assert_double_lt(noise_db(audible(&shaped) / audible(&tpdf)), -11);
 }
-END_TEST
 
 START_TEST(channels_have_dithers_of_their_own)
 {
@@ -171,7 +168,6 @@ START_TEST(channels_have_dithers_of_their_own)
     for (size_t late = 0; late < 4; late++)
         ck_assert_double_eq_tol(correlation(error[0] + late, error[1], FRAMES - late), 0, 0.01);
 }
-END_TEST
 
 START_TEST(parts_of_any_length_give_the_same)
 {
@@ -199,7 +195,6 @@ START_TEST(parts_of_any_length_give_the_same)
         quantiser_destroy(many);
     }
 }
-END_TEST
 
 /* ---- where there is none ---- */
 
@@ -225,7 +220,6 @@ START_TEST(whole_steps_stay_without_dither)
     for (size_t i = 0; i < FRAMES; i++)
         ck_assert_int_eq(out[i] >> 15, (int)(i * 7919 % 65536) - 32768);
 }
-END_TEST
 
 static size_t differing(const int32_t *out, size_t from, size_t to, int32_t value)
 {
@@ -253,7 +247,6 @@ START_TEST(dither_does_not_come_and_go)
         ck_assert_uint_eq(differing(out, END + 1, 3 * QUANTISER_HOLD, 5), 0);
     }
 }
-END_TEST
 
 /* Half of the samples are whole steps, as after a gain of a half: the others' dither is not theirs
  * alone, or the noise would follow the last bit of the sound. */
@@ -272,7 +265,6 @@ START_TEST(half_of_whole_steps_has_even_noise)
     ck_assert_double_eq_tol(power[0], 0.25, 0.01);
     ck_assert_double_eq_tol(power[1], 0.25, 0.01);
 }
-END_TEST
 
 START_TEST(the_default_is_tpdf_up_to_16_bits)
 {
@@ -291,7 +283,6 @@ START_TEST(the_default_is_tpdf_up_to_16_bits)
         quantiser_destroy(of_name);
     }
 }
-END_TEST
 
 /* ---- the ends of the range ---- */
 
@@ -313,7 +304,6 @@ START_TEST(quantising_saturates)
     ck_assert_int_eq(out[1] >> 16, -32768);
     quantiser_destroy(quantiser);
 }
-END_TEST
 
 /* The dither is the same at the same place, 100 steps below, where all of it fits. */
 START_TEST(what_dither_carries_beyond_full_scale_is_counted)
@@ -342,7 +332,6 @@ START_TEST(what_dither_carries_beyond_full_scale_is_counted)
     quantiser_destroy(of_low);
     quantiser_destroy(shaped);
 }
-END_TEST
 
 /* What was clipped is not made up for afterwards: the shaped error stays that of the filter. */
 START_TEST(shaping_stays_stable_beyond_full_scale)
@@ -358,12 +347,3 @@ START_TEST(shaping_stays_stable_beyond_full_scale)
         ck_assert_double_le(fabs(out[i] - held), 40); /* 1.5 times the sum of the taps */
     }
 }
-END_TEST
-
-SUITE_MAIN("quantiser", rounding_has_a_twelfth_and_follows_the_sound,
-           tpdf_is_white_and_knows_nothing_of_the_sound, shaped_is_where_the_ear_is_dull,
-           channels_have_dithers_of_their_own, parts_of_any_length_give_the_same,
-           whole_steps_stay_without_dither, dither_does_not_come_and_go,
-           half_of_whole_steps_has_even_noise, the_default_is_tpdf_up_to_16_bits,
-           quantising_saturates, what_dither_carries_beyond_full_scale_is_counted,
-           shaping_stays_stable_beyond_full_scale)

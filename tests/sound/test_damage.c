@@ -73,7 +73,6 @@ START_TEST(changed_bytes_change_no_sample)
         }
     end();
 }
-END_TEST
 
 /* Except at the end of a sound whose header does not give its length. */
 START_TEST(missing_bytes_change_no_sample)
@@ -90,7 +89,6 @@ START_TEST(missing_bytes_change_no_sample)
         }
     end();
 }
-END_TEST
 
 /* Damaged frames are silent: what follows stays in its place. */
 START_TEST(damage_that_is_allowed_moves_nothing)
@@ -108,7 +106,6 @@ START_TEST(damage_that_is_allowed_moves_nothing)
         }
     end();
 }
-END_TEST
 
 /* Into the last pages, too, which end early. */
 START_TEST(a_part_is_that_of_the_whole)
@@ -124,7 +121,3 @@ START_TEST(a_part_is_that_of_the_whole)
         }
     end();
 }
-END_TEST
-
-SUITE_MAIN("damage", changed_bytes_change_no_sample, missing_bytes_change_no_sample,
-           damage_that_is_allowed_moves_nothing, a_part_is_that_of_the_whole)

@@ -229,7 +229,6 @@ START_TEST(every_output_opens)
         expect_others_open();
     }
 }
-END_TEST
 
 /* Padding and remains behind the last chunk, whose names are not printable. */
 START_TEST(what_is_no_chunk_is_left)
@@ -252,7 +251,6 @@ START_TEST(what_is_no_chunk_is_left)
             source_close(source);
         }
 }
-END_TEST
 
 START_TEST(damaged_pictures_are_losses)
 {
@@ -264,7 +262,6 @@ START_TEST(damaged_pictures_are_losses)
     ck_assert_uint_eq(metadata->loss_count, sizeof lengths + 1);
     metadata_destroy(metadata);
 }
-END_TEST
 
 /* What libsndfile does not open: the kind is left out, and no other. */
 START_TEST(what_breaks_a_file_is_left_out)
@@ -278,12 +275,4 @@ START_TEST(what_breaks_a_file_is_left_out)
     ck_assert(metadata->texts[0].kept && !metadata->chunks[0].kept);
     ck_assert_uint_eq(metadata->without, METADATA_OTHERS);
     metadata_destroy(metadata);
-}
-END_TEST
-
-int main(void)
-{
-    const TTest *const tests[] = {every_output_opens, what_is_no_chunk_is_left,
-                                  damaged_pictures_are_losses, what_breaks_a_file_is_left_out};
-    return suite_run("metadata_grid", tests, sizeof tests / sizeof *tests);
 }

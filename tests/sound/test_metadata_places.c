@@ -26,7 +26,6 @@ static size_t frame_of_impulse(const char *name)
     for (size_t i = 0; i < sound.block.frames; i++)
         if (fabsf(samples[i]) > fabsf(samples[most]))
             most = i;
-    sound_free(&sound);
     return most;
 }
 
@@ -100,7 +99,6 @@ static const char *const ways[] = {
 /* Each way once with each pair of containers would take minutes: the ways take turns. */
 START_TEST(marker_stands_at_the_impulse)
 {
-    command_clean();
     make_inputs(MIDDLE);
     save_mask("causal.txt", LONG, 0);
     save_mask("centred.txt", LONG, LONG / 2);
@@ -112,11 +110,9 @@ START_TEST(marker_stands_at_the_impulse)
     for (size_t turn = 0; turn < KINDS * KINDS; turn++)
         expect_marks(out_of(turn, kinds[turn % KINDS]), MIDDLE, MIDDLE);
 }
-END_TEST
 
 START_TEST(every_way_keeps_it)
 {
-    command_clean();
     make_inputs(MIDDLE);
     save_mask("causal.txt", LONG, 0);
     save_mask("centred.txt", LONG, LONG / 2);
@@ -133,12 +129,10 @@ START_TEST(every_way_keeps_it)
             expect_marks(out_of(i, "pipe"), MIDDLE, MIDDLE);
     }
 }
-END_TEST
 
 START_TEST(marker_keeps_its_time_at_another_rate)
 {
     static const double rates[] = {2, 0.5, 1.5};
-    command_clean();
     make_inputs(MIDDLE);
     struct sound in = sound_load("in.wav");
     for (size_t i = 0; i < KINDS; i++)
@@ -155,14 +149,11 @@ START_TEST(marker_keeps_its_time_at_another_rate)
                       wanted);
         ck_assert_double_eq_tol((double)frame_of_impulse(name), MIDDLE * by, 1);
     }
-    sound_free(&in);
 }
-END_TEST
 
 START_TEST(ends_of_the_sound_are_no_exception)
 {
     static const size_t frames[] = {FIRST, LAST};
-    command_clean();
     save_mask("centred.txt", LONG, LONG / 2);
     for (size_t i = 0; i < 2; i++) {
         make_inputs(frames[i]);
@@ -174,28 +165,13 @@ START_TEST(ends_of_the_sound_are_no_exception)
             expect_marks(out_of(k, kinds[k]), frames[i], frames[i]);
     }
 }
-END_TEST
 
 /* Of a mask that is itself a delay, the marker says when the sound went in. */
 START_TEST(a_delay_moves_the_sound_alone)
 {
-    command_clean();
     make_inputs(MIDDLE);
     save_mask("late.txt", 200, 100);
     command_done(RENDER "in.wav out.aiff --mask late.txt");
     read_outputs();
     expect_marks("out.aiff", MIDDLE, MIDDLE + 100);
-}
-END_TEST
-
-int main(void)
-{
-    const TTest *const tests[] = {
-        marker_stands_at_the_impulse,
-        marker_keeps_its_time_at_another_rate,
-        every_way_keeps_it,
-        ends_of_the_sound_are_no_exception,
-        a_delay_moves_the_sound_alone,
-    };
-    return suite_run("metadata_places", tests, sizeof tests / sizeof *tests);
 }

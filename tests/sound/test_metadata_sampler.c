@@ -19,7 +19,6 @@ enum { OWN = sizeof kinds / sizeof *kinds };
 
 static void make_inputs(void)
 {
-    command_clean();
     command_done(FILES "sampler wav in.wav sampler aiff in.aiff sampler caf in.caf");
 }
 
@@ -39,7 +38,6 @@ START_TEST(gains_keep_it)
                      "sed 's/ [a-z]*$//' back%zu.%s.chunks | sort | diff old - >&2",
                      kinds[i].made, i, kinds[i].made);
 }
-END_TEST
 
 /* A sound that is another one, or is not whole, has no such loops. */
 START_TEST(all_else_names_it)
@@ -59,7 +57,6 @@ START_TEST(all_else_names_it)
     command_done("rm *.flac; " FILES
                  "chunks out* && ls *.chunks && ! grep -i -e smpl -e inst *.chunks");
 }
-END_TEST
 
 START_TEST(other_containers_have_no_place)
 {
@@ -70,11 +67,4 @@ START_TEST(other_containers_have_no_place)
         command_expect(
             command_done(RENDER "in.%s out.%s -f --gain -6", pairs[i][0], pairs[i][1]).err,
             "(the container has no place for it)");
-}
-END_TEST
-
-int main(void)
-{
-    const TTest *const tests[] = {gains_keep_it, all_else_names_it, other_containers_have_no_place};
-    return suite_run("metadata_sampler", tests, sizeof tests / sizeof *tests);
 }

@@ -33,7 +33,7 @@ static void check_boundary(enum boundary boundary, size_t n, size_t before, size
     ck_assert_int_eq(source_open_memory(&sound, 48000, &inner), STATUS_OK);
     ck_assert_int_eq(source_open_boundary(inner, boundary, before, after, &source), STATUS_OK);
     ck_assert_int_eq(source->frames, (int64_t)(before + n + after));
-    ck_assert_int_eq(block_init(&in, 2, block, "block"), STATUS_OK);
+    in = stream_block(2, block);
     size_t at = 0, got;
     do {
         ck_assert_int_eq(source_read(source, in.data, block, &got), STATUS_OK);
@@ -50,8 +50,6 @@ static void check_boundary(enum boundary boundary, size_t n, size_t before, size
     } while (got == block);
     ck_assert_uint_eq(at, before + n + after);
     source_close(source);
-    block_free(&in);
-    block_free(&sound);
 }
 
 START_TEST(boundaries_follow_the_textbook)
@@ -64,7 +62,6 @@ START_TEST(boundaries_follow_the_textbook)
                 for (size_t b = 0; b < 3; b++)
                     check_boundary(boundary, lengths[n], around[a], around[4 - a], blocks[b]);
 }
-END_TEST
 
 START_TEST(spool_returns_its_content)
 {
@@ -78,17 +75,14 @@ START_TEST(spool_returns_its_content)
     ck_assert_int_eq(sink_write(sink, (const float *const *)sound.data, N), STATUS_OK);
     ck_assert_int_eq(sink_commit(sink), STATUS_OK);
     sink_close(sink);
-    ck_assert_int_eq(block_init(&back, 3, N + 10, "block"), STATUS_OK);
+    back = stream_block(3, N + 10);
     ck_assert_int_eq(source_read(source, back.data, N + 10, &got), STATUS_OK);
     ck_assert_uint_eq(got, N);
     for (size_t c = 0; c < 3; c++)
         ck_assert_mem_eq(back.data[c], sound.data[c], N * sizeof(float));
     source_close(source);
     source_close(like);
-    block_free(&back);
-    block_free(&sound);
 }
-END_TEST
 
 /* In blocks, the last of which is not full. */
 static void check_read(const char *name)
@@ -102,7 +96,7 @@ static void check_read(const char *name)
     size_t at = 0, got;
     snprintf(path, sizeof path, "%s/%s", command_folder(), name);
     ck_assert_int_eq(source_open_sound(path, false, &source), STATUS_OK);
-    ck_assert_int_eq(block_init(&in, block->channels, BLOCK, "block"), STATUS_OK);
+    in = stream_block(block->channels, BLOCK);
     do {
         ck_assert_int_eq(source_read(source, in.data, BLOCK, &got), STATUS_OK);
         for (size_t c = 0; c < block->channels; c++)
@@ -112,8 +106,6 @@ static void check_read(const char *name)
     } while (got == BLOCK);
     ck_assert_uint_eq(at, block->frames);
     source_close(source);
-    block_free(&in);
-    sound_free(&wanted);
 }
 
 /* Those of 16 bits, most of which are read as integers; full scale among them, and a bit more. */
@@ -140,7 +132,6 @@ START_TEST(files_are_read_as_libsndfile_reads_them)
         {"o.wav", SF_FORMAT_WAV | SF_FORMAT_IMA_ADPCM},
         {"p.wav", SF_FORMAT_WAV | SF_FORMAT_ULAW},
     };
-    command_clean();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (size_t channels = 1; channels <= 2; channels++) {
             struct sound sound = sound_create(rows[i].format, 16000, channels, 100003);
@@ -148,11 +139,9 @@ START_TEST(files_are_read_as_libsndfile_reads_them)
                 for (size_t k = 0; k < sound.block.frames; k++)
                     sound.block.data[c][k] = 1.1F * noise_next(&(uint64_t){k * channels + c});
             sound_save(&sound, rows[i].name);
-            sound_free(&sound);
             check_read(rows[i].name);
         }
 }
-END_TEST
 
 /* From `from` on but for the last `less`, and then these: by `workers` the same as by libsndfile.
  */
@@ -226,7 +215,6 @@ START_TEST(parts_are_read_as_the_whole)
                 for (size_t k = 0; k < frames; k++)
                     sound.block.data[c][k] = noise_next(&(uint64_t){k * channels[n] + c});
             sound_save(&sound, rows[i].name);
-            sound_free(&sound);
             check_parts(rows[i].name, 0, 0, workers);
             check_parts(rows[i].name, 0, 777, workers);
             if (samples != SF_FORMAT_IMA_ADPCM)
@@ -234,7 +222,6 @@ START_TEST(parts_are_read_as_the_whole)
         }
     workers_destroy(workers);
 }
-END_TEST
 
 /* A file that shrinks after it was opened. */
 START_TEST(parts_that_are_missing_are_found)
@@ -245,11 +232,9 @@ START_TEST(parts_that_are_missing_are_found)
     struct workers *workers;
     struct source *source;
     struct block_in_double in;
-    command_clean();
     ck_assert_int_eq(workers_create(3, &workers), STATUS_OK);
     struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 16000, CHANNELS, FRAMES);
     sound_save(&sound, "a.wav");
-    sound_free(&sound);
     ck_assert_int_eq(block_init_in_double(&in, CHANNELS, FRAMES, "block"), STATUS_OK);
     snprintf(path, sizeof path, "%s/a.wav", command_folder());
     ck_assert_int_eq(source_open_sound(path, false, &source), STATUS_OK);
@@ -261,8 +246,3 @@ START_TEST(parts_that_are_missing_are_found)
     block_free_in_double(&in);
     workers_destroy(workers);
 }
-END_TEST
-
-SUITE_MAIN("ports", boundaries_follow_the_textbook, spool_returns_its_content,
-           files_are_read_as_libsndfile_reads_them, parts_are_read_as_the_whole,
-           parts_that_are_missing_are_found)

@@ -56,15 +56,10 @@ static void check(const char *name, const char *filter, const struct mask_path *
     ck_assert_double_eq(command_number(result.out, "frames_in"), (double)in.block.frames);
     sound_expect_format(&out, SF_FORMAT_WAV | SF_FORMAT_FLOAT, in.rate, mask->outputs, frames);
     sound_expect_truth(&out, mask, &in.block, 0);
-    mask_destroy(mask);
-    sound_free(&in);
-    sound_free(&columns);
-    sound_free(&out);
 }
 
 static void check_all(const char *filter, const struct mask_path *paths, size_t count)
 {
-    command_clean();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         check(names[i], filter, paths, count);
 }
@@ -73,37 +68,31 @@ START_TEST(through_a_short_mask)
 {
     check_all("telephone.wav", NULL, 0);
 }
-END_TEST
 
 START_TEST(through_text)
 {
     check_all("gaussian.txt", NULL, 0);
 }
-END_TEST
 
 START_TEST(through_the_hall)
 {
     const struct mask_path to_two[] = {{0, 0, 0}, {0, 1, 1}};
     check_all("hall.wav", to_two, 2);
 }
-END_TEST
 
 START_TEST(through_a_true_stereo_room)
 {
     const struct mask_path both[] = {{0, 0, 0}, {0, 1, 1}, {0, 0, 2}, {0, 1, 3}};
     check_all("room-true-stereo.wav", both, 4);
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {through_a_short_mask, through_text, through_the_hall,
-                                  through_a_true_stereo_room};
     DIR *folder = opendir(RECORDINGS);
     if (!folder) {
         puts(RECORDINGS " is not there: install alsa-utils");
         return SKIPPED;
     }
     closedir(folder);
-    return suite_run("recordings", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

@@ -34,8 +34,7 @@ static void add_sine(const struct block *block, size_t channel, double rate, dou
 
 static struct block silence(size_t channels, size_t frames)
 {
-    struct block block;
-    ck_assert_int_eq(block_init(&block, channels, frames, "sound"), STATUS_OK);
+    struct block block = stream_block(channels, frames);
     return block;
 }
 
@@ -90,7 +89,6 @@ static void check_sine(uint32_t rate, double hz, double db, bool is_log, enum wi
                       low, high);
     }
     spectrogram_free(&picture);
-    block_free(&block);
 }
 
 START_TEST(a_sine_has_its_level_and_place)
@@ -107,7 +105,6 @@ START_TEST(a_sine_has_its_level_and_place)
     check_sine(192000, 30000, -3, false, WINDOW_HANN);
     check_sine(11025, 5000, -40, false, WINDOW_BLACKMAN);
 }
-END_TEST
 
 /* All bins, those between the transform's too, against the sum of the definition. */
 START_TEST(bins_are_those_of_the_definition)
@@ -142,9 +139,7 @@ START_TEST(bins_are_those_of_the_definition)
     }
     ck_assert_msg(worst < 3e-5 * peak, "%g dB", 20 * log10(worst / peak));
     spectrogram_frame_destroy(frame);
-    block_free(&noise);
 }
-END_TEST
 
 /* Hann's side lobes: beyond a few main lobes a tone is not visible. */
 START_TEST(a_sine_is_narrow)
@@ -159,9 +154,7 @@ START_TEST(a_sine_is_narrow)
             ck_assert_double_lt(db_at(&picture, picture.columns / 2, r), -100);
     }
     spectrogram_free(&picture);
-    block_free(&block);
 }
-END_TEST
 
 /* In the middle of a hop's window, where it is 1: a/(N/2 * 1/2) in every row, and nothing
  * outside the window. */
@@ -185,9 +178,7 @@ START_TEST(a_click_is_a_line_at_its_time)
     struct spectrogram_peak peak = spectrogram_find_peak(&picture);
     ck_assert_double_eq_tol(peak.seconds, (double)at / RATE, 1e-9);
     spectrogram_free(&picture);
-    block_free(&block);
 }
-END_TEST
 
 START_TEST(columns_show_the_loudest_of_their_span)
 {
@@ -214,9 +205,7 @@ START_TEST(columns_show_the_loudest_of_their_span)
         spectrogram_free(&coarse);
     }
     spectrogram_free(&fine);
-    block_free(&block);
 }
-END_TEST
 
 START_TEST(channels_are_averaged_by_power)
 {
@@ -238,9 +227,7 @@ START_TEST(channels_are_averaged_by_power)
     spectrogram_free(&both);
     spectrogram_free(&left);
     spectrogram_free(&right);
-    block_free(&block);
 }
-END_TEST
 
 /* A region of the sound gives that region of the picture: the sound around it is included. */
 START_TEST(a_part_equals_the_whole)
@@ -256,9 +243,7 @@ START_TEST(a_part_equals_the_whole)
     ck_assert_mem_eq(part.power, whole.power + 20 * ROWS, 30 * ROWS * sizeof *part.power);
     spectrogram_free(&whole);
     spectrogram_free(&part);
-    block_free(&block);
 }
-END_TEST
 
 START_TEST(sounds_of_any_length)
 {
@@ -272,10 +257,8 @@ START_TEST(sounds_of_any_length)
         ck_assert_uint_eq(picture.columns, hops > 0 ? hops : 1);
         ck_assert_double_gt(spectrogram_find_peak(&picture).power, 0);
         spectrogram_free(&picture);
-        block_free(&block);
     }
 }
-END_TEST
 
 /* ---- axes, scale, colours ---- */
 
@@ -290,7 +273,6 @@ START_TEST(axes_are_invertible)
             ck_assert_double_eq_tol(
                 spectrogram_axis_row(&axes[a], spectrogram_axis_hz(&axes[a], row)), row, 1e-9);
 }
-END_TEST
 
 static void expect_ticks(const struct spectrogram_ticks *ticks, const char *expected)
 {
@@ -319,7 +301,6 @@ START_TEST(ticks_are_round_numbers)
     ticks = spectrogram_ticks_seconds(0, 36000, 4);
     expect_ticks(&ticks, "0 10k 20k 30k");
 }
-END_TEST
 
 START_TEST(colours_are_viridis)
 {
@@ -348,7 +329,6 @@ START_TEST(colours_are_viridis)
         before = light;
     }
 }
-END_TEST
 
 /* xterm's 256 colours from 16 on, by exhaustive search. */
 static int distance(int number, struct colour colour)
@@ -377,7 +357,6 @@ START_TEST(the_nearest_of_256_colours)
                               "%d, %d, %d: %d", red, green, blue, found);
             }
 }
-END_TEST
 
 START_TEST(a_figure_has_one_scale)
 {
@@ -395,13 +374,4 @@ START_TEST(a_figure_has_one_scale)
     ck_assert_double_eq(figure.bottom, -76);
     ck_assert_double_eq(figure.to, 1);
     spectrogram_figure_free(&figure);
-    block_free(&loud);
-    block_free(&soft);
 }
-END_TEST
-
-SUITE_MAIN("spectrogram", a_sine_has_its_level_and_place, bins_are_those_of_the_definition,
-           a_sine_is_narrow, a_click_is_a_line_at_its_time, columns_show_the_loudest_of_their_span,
-           channels_are_averaged_by_power, a_part_equals_the_whole, sounds_of_any_length,
-           axes_are_invertible, ticks_are_round_numbers, colours_are_viridis,
-           the_nearest_of_256_colours, a_figure_has_one_scale)

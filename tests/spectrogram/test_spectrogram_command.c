@@ -23,7 +23,6 @@ static void save_sine(const char *name, double seconds, double hz, double amplit
         sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 1, (size_t)(seconds * RATE));
     add_sine(&sound, 0, hz, amplitude);
     sound_save(&sound, name);
-    sound_free(&sound);
 }
 
 /* One frame of full scale in silence. */
@@ -32,7 +31,6 @@ static void save_click(const char *name, size_t frames, size_t at)
     struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, frames);
     sound.block.data[0][at] = 1;
     sound_save(&sound, name);
-    sound_free(&sound);
 }
 
 static const json_t *sound_of(const json_t *root, size_t index)
@@ -42,7 +40,6 @@ static const json_t *sound_of(const json_t *root, size_t index)
 
 START_TEST(the_report_is_complete)
 {
-    command_clean();
     save_sine("tone.wav", 1.5, 1000, 0.1);
     save_click("click.wav", RATE, 30000);
     struct command_result result =
@@ -63,10 +60,8 @@ START_TEST(the_report_is_complete)
     double step = command_json_number(click, "column_seconds");
     ck_assert_double_eq_tol(command_json_number(json_object_get(click, "loudest"), "seconds"),
                             30000.0 / RATE, step);
-    json_decref(root);
     ck_assert_str_eq(command_files(), "click.wav tone.wav");
 }
-END_TEST
 
 /* ---- gnuplot's input ---- */
 
@@ -140,7 +135,6 @@ static double value_at(const struct seen *seen, double x, double y)
 
 START_TEST(gnuplot_gets_the_right_picture)
 {
-    command_clean();
     make_false_gnuplot();
     save_sine("tone.wav", 2, 1000, 0.1);
     save_click("click.wav", RATE, 24000);
@@ -166,7 +160,6 @@ START_TEST(gnuplot_gets_the_right_picture)
     free(tone.db);
     free(click.db);
 }
-END_TEST
 
 /* ---- files ---- */
 
@@ -178,7 +171,6 @@ static size_t count_in(const char *name, const char *expected)
 
 START_TEST(files_hold_what_they_should)
 {
-    command_clean();
     struct command_result result =
         command_done("\"$HALO\" spectrogram \"$WAV/voice.wav\" \"$WAV/drums.wav\" -o a.svg && "
                      "\"$HALO\" spectrogram \"$WAV/click.wav\" -o b.png && "
@@ -198,11 +190,9 @@ START_TEST(files_hold_what_they_should)
                           "--height 320 && od -An -tu1 -j16 -N8 b.png");
     ck_assert_msg(strstr(result.out, "0   0   2 128   0   0   1  64"), "%s", result.out);
 }
-END_TEST
 
 START_TEST(odd_sounds_are_drawn)
 {
-    command_clean();
     save_click("it's {one}.wav", 1, 0);
     sound_sparse("silent.wav", RATE, 2, RATE);
     struct sound fast = sound_create(SF_FORMAT_WAV | SF_FORMAT_PCM_16, 192000, 3, 5000);
@@ -219,18 +209,13 @@ START_TEST(odd_sounds_are_drawn)
     json_t *root = command_json(result.out);
     ck_assert(json_is_null(json_object_get(sound_of(root, 0), "loudest")));
     ck_assert_double_eq(command_json_number(root, "top_db"), 0);
-    json_decref(root);
     for (int i = 0; i < 2; i++)
         command_done("\"$HALO\" spectrogram %s -o %d.png", i ? "slow.wav" : "silent.wav", i);
-    sound_free(&fast);
-    sound_free(&slow);
 }
-END_TEST
 
 /* A stream's length is unknown, and it does not seek. */
 START_TEST(streams_are_drawn_as_files)
 {
-    command_clean();
     struct command_result file = command_done(
         "\"$HALO\" spectrogram \"$WAV/voice.wav\" --from 0.5 --to 2.5 --width 70 --height 20");
     struct command_result stream = command_done(
@@ -239,11 +224,9 @@ START_TEST(streams_are_drawn_as_files)
     ck_assert(strstr(file.out, "voice.wav") && strstr(stream.out, "standard input"));
     ck_assert_str_eq(strchr(file.out, '\n'), strchr(stream.out, '\n'));
 }
-END_TEST
 
 START_TEST(long_sounds_use_little_memory)
 {
-    command_clean();
     sound_sparse("short.wav", 8000, 1, 8000);
     sound_sparse("long.wav", 8000, 1, 8000 * 900);
     long little = command_memory("\"$HALO\" spectrogram short.wav -o a.png");
@@ -251,13 +234,11 @@ START_TEST(long_sounds_use_little_memory)
     ck_assert_msg(much < little + 10240, /* the sound has 14,063 */
                   "%ld KiB after %ld", much, little);
 }
-END_TEST
 
 /* ---- text ---- */
 
 START_TEST(plain_text_where_there_is_no_terminal)
 {
-    command_clean();
     save_sine("tone.wav", 2, 1000, 1);
     struct command_result result = command_done(
         "COLORTERM=truecolor TERM=xterm-256color \"$HALO\" spectrogram tone.wav --width 60 "
@@ -275,7 +256,6 @@ START_TEST(plain_text_where_there_is_no_terminal)
     ck_assert(strstr(result.out, "      tone.wav ") && strstr(result.out, "\n      voice.wav "));
     ck_assert_uint_le(command_lines(result.out), 24);
 }
-END_TEST
 
 static struct command_result in_terminal(const char *environment)
 {
@@ -286,7 +266,6 @@ static struct command_result in_terminal(const char *environment)
 
 START_TEST(colours_where_the_terminal_has_them)
 {
-    command_clean();
     save_sine("tone.wav", 2, 1000, 1);
     struct command_result result = in_terminal("TERM=xterm COLORTERM=truecolor");
     ck_assert_ptr_nonnull(strstr(result.out, "\033[48;2;68;1;84m"));    /* silence */
@@ -303,13 +282,11 @@ START_TEST(colours_where_the_terminal_has_them)
                       "%s: %s", plain[i], result.out);
     }
 }
-END_TEST
 
 /* ---- errors ---- */
 
 START_TEST(undrawable_sounds_are_refused)
 {
-    command_clean();
     save_sine("tone.wav", 1, 1000, 1);
     command_refused(1, "nosuch", "\"$HALO\" spectrogram nosuch.wav");
     command_done("mkdir folder && : >empty.wav && echo text >text.wav");
@@ -327,14 +304,10 @@ START_TEST(undrawable_sounds_are_refused)
     command_done("head -c 100000 tone.wav >cut.wav");
     command_refused(1, "truncated", "\"$HALO\" spectrogram cut.wav");
     command_done("\"$HALO\" spectrogram cut.wav --allow-truncated");
-    sound_free(&none);
-    sound_free(&bad);
 }
-END_TEST
 
 START_TEST(impossible_options_are_refused)
 {
-    command_clean();
     save_sine("tone.wav", 1, 1000, 1);
     command_refused(2, "needs SOUND", "\"$HALO\" spectrogram");
     command_refused(2, "has 1 channel, and no channel 2",
@@ -355,11 +328,9 @@ START_TEST(impossible_options_are_refused)
     command_refused(2, "too few", "\"$HALO\" spectrogram tone.wav -o a.png --width 200");
     command_refused(2, "24 by 8 characters", "\"$HALO\" spectrogram tone.wav --width 20");
 }
-END_TEST
 
 START_TEST(unwritable_files_are_refused)
 {
-    command_clean();
     save_sine("tone.wav", 1, 1000, 1);
     command_done("echo mine >mine.png && ln -s tone.wav link.png");
     command_refused(1, "mine.png exists", "\"$HALO\" spectrogram tone.wav -o mine.png");
@@ -373,24 +344,12 @@ START_TEST(unwritable_files_are_refused)
     command_done("grep -q mine mine.png && \"$HALO\" spectrogram tone.wav -f -o mine.png && "
                  "! grep -q mine mine.png");
 }
-END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {the_report_is_complete,
-                                  gnuplot_gets_the_right_picture,
-                                  files_hold_what_they_should,
-                                  odd_sounds_are_drawn,
-                                  streams_are_drawn_as_files,
-                                  long_sounds_use_little_memory,
-                                  plain_text_where_there_is_no_terminal,
-                                  colours_where_the_terminal_has_them,
-                                  undrawable_sounds_are_refused,
-                                  impossible_options_are_refused,
-                                  unwritable_files_are_refused};
     if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
         puts("skipped: gnuplot is not installed");
         return 77;
     }
-    return suite_run("spectrogram_command", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

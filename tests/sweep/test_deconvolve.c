@@ -197,7 +197,6 @@ START_TEST(without_noise_the_room_is_found)
     ck_assert_double_le(worst_third(rig), -110);
     rig_free(rig);
 }
-END_TEST
 
 /* The energy of the error between two frequencies. */
 static double error_energy(const struct rig *rig, double low, double high)
@@ -225,7 +224,6 @@ START_TEST(noise_costs_no_more_than_it_must)
     /* beyond the sweep, noise stays below what is there */
     rig_free(rig);
 }
-END_TEST
 
 /* A loudspeaker plays little beyond the sweep, and no noise from there is let in. */
 START_TEST(nothing_is_let_in_where_nothing_was_played)
@@ -242,7 +240,6 @@ START_TEST(nothing_is_let_in_where_nothing_was_played)
     }
     rig_free(rig);
 }
-END_TEST
 
 /* Adds up the powers of the error by thirds, and the SNR that is told. */
 struct tally {
@@ -313,7 +310,6 @@ START_TEST(each_third_has_the_noise_of_theory)
     fft_double_destroy(truth.fft);
     rig_free(rig);
 }
-END_TEST
 
 /* From little noise to much, the SNR that is told is that of theory. */
 START_TEST(the_ratio_is_told)
@@ -339,7 +335,6 @@ START_TEST(the_ratio_is_told)
     fft_double_destroy(truth.fft);
     rig_free(rig);
 }
-END_TEST
 
 /* ---- distortion ---- */
 
@@ -399,7 +394,6 @@ START_TEST(harmonics_are_told)
     fft_double_destroy(truth.fft);
     rig_free(rig);
 }
-END_TEST
 
 START_TEST(what_noise_hides_is_not_told)
 {
@@ -414,7 +408,6 @@ START_TEST(what_noise_hides_is_not_told)
     ck_assert_uint_eq(told, 0);
     rig_free(rig);
 }
-END_TEST
 
 /* ---- clocks and delays ---- */
 
@@ -469,7 +462,6 @@ START_TEST(a_faster_clock_is_taken_out)
     free(played);
     rig_free(rig);
 }
-END_TEST
 
 START_TEST(delays_are_taken_out_and_found)
 {
@@ -496,7 +488,6 @@ START_TEST(delays_are_taken_out_and_found)
     ck_assert_int_eq(deconvolver_direct(rig->deconvolver, &later), -100);
     rig_free(rig);
 }
-END_TEST
 
 /* ---- sounds of others ---- */
 
@@ -527,7 +518,6 @@ START_TEST(any_sound_will_do)
         rig_free(rig);
     }
 }
-END_TEST
 
 START_TEST(silence_is_refused)
 {
@@ -537,10 +527,3 @@ START_TEST(silence_is_refused)
                      STATUS_FAILED);
     ck_assert_ptr_null(deconvolver);
 }
-END_TEST
-
-SUITE_MAIN("deconvolve", without_noise_the_room_is_found, noise_costs_no_more_than_it_must,
-           nothing_is_let_in_where_nothing_was_played, each_third_has_the_noise_of_theory,
-           the_ratio_is_told, harmonics_are_told, what_noise_hides_is_not_told,
-           a_faster_clock_is_taken_out, delays_are_taken_out_and_found, any_sound_will_do,
-           silence_is_refused)

@@ -80,7 +80,6 @@ START_TEST(what_is_written_is_read)
     measurement_destroy(read);
     measurement_destroy(made);
 }
-END_TEST
 
 START_TEST(a_sweep_has_no_paths)
 {
@@ -94,7 +93,6 @@ START_TEST(a_sweep_has_no_paths)
     measurement_destroy(read);
     measurement_destroy(made);
 }
-END_TEST
 
 START_TEST(numbers_are_right)
 {
@@ -113,7 +111,6 @@ START_TEST(numbers_are_right)
     json_decref(object);
     measurement_destroy(made);
 }
-END_TEST
 
 /* Every text that ends too early, or has a byte that is another, is nothing or a measurement. */
 START_TEST(damaged_text_is_nothing)
@@ -135,7 +132,6 @@ START_TEST(damaged_text_is_nothing)
     free(text);
     measurement_destroy(made);
 }
-END_TEST
 
 static void refuse(const char *from, const char *to)
 {
@@ -174,7 +170,6 @@ START_TEST(hostile_text_is_nothing)
     ck_assert_ptr_null(parse("halo measure\n[]"));
     ck_assert_ptr_null(parse("halo measure\n{\"paths\":{}}"));
 }
-END_TEST
 
 START_TEST(size_and_depth_are_bounded)
 {
@@ -196,7 +191,3 @@ START_TEST(size_and_depth_are_bounded)
     ck_assert_ptr_null(parse(many));
     free(many);
 }
-END_TEST
-
-SUITE_MAIN("measurement", what_is_written_is_read, a_sweep_has_no_paths, numbers_are_right,
-           damaged_text_is_nothing, hostile_text_is_nothing, size_and_depth_are_bounded)

@@ -35,7 +35,6 @@ START_TEST(lengths_are_rounded_to_whole_cycles)
         ck_assert_uint_eq(sweep.frames, (size_t)ceil(sweep.seconds * cases[i][3]));
     }
 }
-END_TEST
 
 START_TEST(impossible_sweeps_are_refused)
 {
@@ -47,7 +46,6 @@ START_TEST(impossible_sweeps_are_refused)
     ck_assert_int_eq(sweep_init(&sweep, 0.01, 20, 20000, 48000), STATUS_USAGE);
     ck_assert_int_eq(sweep_init(&sweep, NAN, 20, 20000, 48000), STATUS_USAGE);
 }
-END_TEST
 
 /* At a rate at which the second harmonic comes a whole number of frames earlier. */
 START_TEST(harmonics_are_copies_of_the_sweep)
@@ -69,7 +67,6 @@ START_TEST(harmonics_are_copies_of_the_sweep)
     }
     free(samples);
 }
-END_TEST
 
 START_TEST(sound_is_where_it_should_be)
 {
@@ -102,7 +99,6 @@ START_TEST(sound_is_where_it_should_be)
     fft_double_destroy(fft);
     free(samples);
 }
-END_TEST
 
 START_TEST(another_clock_takes_more_frames)
 {
@@ -118,8 +114,3 @@ START_TEST(another_clock_takes_more_frames)
     free(truth);
     free(plain);
 }
-END_TEST
-
-SUITE_MAIN("sweep", lengths_are_rounded_to_whole_cycles, impossible_sweeps_are_refused,
-           harmonics_are_copies_of_the_sweep, sound_is_where_it_should_be,
-           another_clock_takes_more_frames)

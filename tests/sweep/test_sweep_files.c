@@ -28,8 +28,6 @@ static void record(void)
         recorded.block.data[1][1500 + i] += sample / 4;
     }
     sound_save(&recorded, "rec.wav");
-    sound_free(&recorded);
-    sound_free(&sweep);
 }
 
 static void expect_taps(const char *name, size_t frames, double tolerance)
@@ -44,7 +42,6 @@ static void expect_taps(const char *name, size_t frames, double tolerance)
                                                  : 0;
             ck_assert_double_eq_tol(made.block.data[c][i], truth, tolerance);
         }
-    sound_free(&made);
 }
 
 /* The measurement in a file, or NULL. */
@@ -54,7 +51,6 @@ static struct measurement *measured_of(const char *name)
     struct measurement *measurement = NULL;
     if (mask->measured)
         ck_assert_int_eq(measurement_parse(mask->measured, &measurement), STATUS_OK);
-    mask_destroy(mask);
     return measurement;
 }
 
@@ -76,7 +72,6 @@ START_TEST(recordings_become_responses)
     measurement_destroy(sweep);
     measurement_destroy(all);
 }
-END_TEST
 
 /* The same without the parameters of the sweep: they are not in the file, or no longer true. */
 START_TEST(sweeps_of_others_will_do)
@@ -87,9 +82,7 @@ START_TEST(sweeps_of_others_will_do)
     command_done("\"$HALO\" mask make deconvolve:rec.wav,sweep=plain.wav -o all.wav");
     expect_taps("all.wav", BEFORE + 23000, 1e-3);
     ck_assert_ptr_null(measured_of("all.wav"));
-    sound_free(&sweep);
 }
-END_TEST
 
 /* The mask keeps the recording's rate where it is used. */
 START_TEST(it_is_used_as_any_mask)
@@ -104,13 +97,10 @@ START_TEST(it_is_used_as_any_mask)
     ck_assert_uint_eq(a.block.frames, b.block.frames);
     for (size_t i = 0; i < a.block.frames; i++)
         ck_assert_double_eq_tol(a.block.data[1][i], b.block.data[1][i], 1e-5);
-    sound_free(&a);
-    sound_free(&b);
     command_done("mkdir x && \"$HALO\" render in.wav c.wav -q -f --save-chain x/c.yml --collect "
                  "--mask deconvolve:rec.wav,sweep=sweep.wav && rm rec.wav sweep.wav && "
                  "\"$HALO\" render in.wav d.wav -q --chain x/c.yml && cmp c.wav d.wav");
 }
-END_TEST
 
 START_TEST(faults_are_told)
 {
@@ -149,10 +139,7 @@ START_TEST(faults_are_told)
     sound_sparse("huge.wav", RATE, 1, 9000000);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         command_refused(0, refused[i][1], "\"$HALO\" mask make %s -o out.wav", refused[i][0]);
-    sound_free(&silent);
-    sound_free(&sweep);
 }
-END_TEST
 
 START_TEST(spoilt_recordings_are_told)
 {
@@ -166,7 +153,3 @@ START_TEST(spoilt_recordings_are_told)
                           "-o b.wav; true");
     command_expect(result.err, "channel 1 of noise.wav is mostly noise");
 }
-END_TEST
-
-SUITE_MAIN("sweep_files", recordings_become_responses, sweeps_of_others_will_do,
-           it_is_used_as_any_mask, faults_are_told, spoilt_recordings_are_told)

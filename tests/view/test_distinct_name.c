@@ -30,7 +30,6 @@ START_TEST(a_common_folder_is_left_out)
            "lowpass:100");
     expect((const char *const[]){"ab/hall.wav", "ac/hall.wav"}, 2, 1, INT_MAX, "ac/hall.wav");
 }
-END_TEST
 
 START_TEST(long_names_keep_what_differs)
 {
@@ -45,7 +44,6 @@ START_TEST(long_names_keep_what_differs)
     expect(names, 4, 2, 24, "…2-left-of-the-door-to-…");
     expect(names, 4, 3, 24, "spring-that-swings-as-l…");
 }
-END_TEST
 
 /* Whatever the width: within it, distinct as far as that can be, and whole characters. */
 START_TEST(names_fit)
@@ -69,13 +67,10 @@ START_TEST(names_fit)
             ck_assert_msg(i == 1 || columns < 6 || strcmp(text, other) != 0, "%s twice", text);
         }
 }
-END_TEST
 
 int main(void)
 {
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
         return 77;
-    const TTest *const tests[] = {a_common_folder_is_left_out, long_names_keep_what_differs,
-                                  names_fit};
-    return suite_run("distinct_name", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

@@ -55,7 +55,6 @@ START_TEST(a_screen_shows_everything)
     ck_assert(contains(screen, "1-9 choose  space dry  [ ] gain  m mute  r reload"));
     ck_assert(!contains(screen, "MUTED") && !contains(screen, "REC"));
 }
-END_TEST
 
 START_TEST(the_title_names_what_plays)
 {
@@ -74,7 +73,6 @@ START_TEST(the_title_names_what_plays)
         tmux_close();
     }
 }
-END_TEST
 
 START_TEST(keys_change_what_is_shown)
 {
@@ -104,7 +102,6 @@ START_TEST(keys_change_what_is_shown)
     tmux_type("t");
     tmux_wait("trial 3 of 16: is X A or B?");
 }
-END_TEST
 
 START_TEST(special_keys_arrive)
 {
@@ -120,7 +117,6 @@ START_TEST(special_keys_arrive)
     tmux_type("C-s m"); /* stops nothing */
     tmux_wait("MUTED");
 }
-END_TEST
 
 START_TEST(blind_hides_the_playing_mask)
 {
@@ -145,7 +141,6 @@ START_TEST(blind_hides_the_playing_mask)
                       strstr(after, "a message") - after <= (long)same + 16,
                   "%s", after);
 }
-END_TEST
 
 START_TEST(messages_reach_the_screen)
 {
@@ -158,7 +153,6 @@ START_TEST(messages_reach_the_screen)
     tmux_type("L");
     ck_assert(contains(tmux_wait("which is here"), "a long message that goes on at length"));
 }
-END_TEST
 
 /* The title spans the width except for a blank, and the keys are in the last row. */
 static bool fills(const char *screen, int columns, int rows)
@@ -203,7 +197,6 @@ START_TEST(screens_follow_the_terminal)
     tmux_resize(100, 30);
     tmux_wait("▶ 1  hall.wav");
 }
-END_TEST
 
 /* Terminals without colours or Unicode. */
 START_TEST(plain_terminals_work)
@@ -214,7 +207,6 @@ START_TEST(plain_terminals_work)
     for (const char *byte = screen; *byte; byte++)
         ck_assert_int_eq(*byte & 0x80, 0);
 }
-END_TEST
 
 /* ---- restoring the terminal ---- */
 
@@ -246,7 +238,6 @@ START_TEST(terminals_are_restored)
         leaves_tidily("plain", "1 hall.wav", keys[i]);
     }
 }
-END_TEST
 
 START_TEST(late_messages_are_printed)
 {
@@ -258,7 +249,6 @@ START_TEST(late_messages_are_printed)
     ck_assert(contains(screen, "a library talks"));
     ck_assert(!contains(screen, "q leave"));
 }
-END_TEST
 
 START_TEST(a_screen_needs_a_terminal)
 {
@@ -275,7 +265,6 @@ START_TEST(a_screen_needs_a_terminal)
     tmux_open(80, 24, "%s auto", VIEW_DEMO);
     tmux_wait("q leave");
 }
-END_TEST
 
 /* ---- line output ---- */
 
@@ -291,7 +280,6 @@ START_TEST(plain_keys_are_not_echoed)
                           contains(tmux_row(row + 1, ""), "halo: left") || row[1] == '\n',
                       "%s", screen);
 }
-END_TEST
 
 START_TEST(plain_prints_changes)
 {
@@ -319,7 +307,6 @@ START_TEST(plain_prints_changes)
     ck_assert(contains(result.err, "halo: a message for the view\n"));
     ck_assert(contains(result.err, "halo: cannot load hall.wav"));
 }
-END_TEST
 
 static json_t *object_of(const char *line, size_t length)
 {
@@ -374,7 +361,6 @@ START_TEST(json_lines_are_objects)
     ck_assert_double_eq(chosen, 2);
     ck_assert_str_eq(result.err, "");
 }
-END_TEST
 
 START_TEST(json_is_blind_too)
 {
@@ -391,7 +377,6 @@ START_TEST(json_is_blind_too)
     ck_assert(json_is_false(json_object_get(object, "switching")));
     json_decref(object);
 }
-END_TEST
 
 /* ---- lines from several threads ---- */
 
@@ -427,19 +412,10 @@ START_TEST(lines_are_not_interleaved)
     ck_assert_int_eq(lines_shown, TALKERS * LINES_EACH);
     ck_assert_int_eq(most_inside, 1);
 }
-END_TEST
 
 int main(void)
 {
     if (!tmux_there())
         return 77;
-    const TTest *const tests[] = {
-        a_screen_shows_everything,   the_title_names_what_plays,   keys_change_what_is_shown,
-        special_keys_arrive,         blind_hides_the_playing_mask, messages_reach_the_screen,
-        screens_follow_the_terminal, plain_terminals_work,         terminals_are_restored,
-        late_messages_are_printed,   a_screen_needs_a_terminal,    plain_keys_are_not_echoed,
-        plain_prints_changes,        json_lines_are_objects,       json_is_blind_too,
-        lines_are_not_interleaved,
-    };
-    return suite_run("view", tests, sizeof tests / sizeof *tests);
+    return suite_run();
 }

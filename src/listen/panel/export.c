@@ -3,8 +3,8 @@
 #include "base/atomic_file.h"
 #include "base/atomic_folder.h"
 #include "base/build_info.h"
+#include "base/embedded_file.h"
 #include "listen/digest.h"
-#include "listen/panel/page_files.h"
 #include "listen/panel/stimuli.h"
 #include "listen/trial.h"
 #include "sound/sodium_library.h"
@@ -179,8 +179,8 @@ static enum status write_file(const struct export *export, const char *name,
 
 static enum status put_page_file(const void *context, FILE *file)
 {
-    const struct page_file *own = context;
-    (void)fwrite(own->text, 1, own->size, file);
+    const struct embedded_file *own = context;
+    (void)fwrite(own->bytes, 1, own->size, file);
     return STATUS_OK;
 }
 
@@ -391,7 +391,7 @@ static enum status fill(struct export *export)
         TRY(add_sound(export, i));
     add_choices(export);
     TRY(commit(export));
-    for (const struct page_file *own = page_files; own->name; own++)
+    for (const struct embedded_file *own = page_files; own->name; own++)
         TRY(write_file(export, own->name, put_page_file, own));
     return write_file(export, "test.js", put_test, export);
 }

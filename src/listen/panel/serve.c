@@ -229,20 +229,13 @@ static const char *flaw_of(const struct serve *serve, const json_t *answers)
 static enum status write_answers(const char *path, bool force, json_t *answers)
 {
     struct atomic_file file;
-    enum status status = atomic_file_open(&file, path, force);
-    FILE *stream = status == STATUS_OK ? fdopen(file.fd, "w") : NULL;
-    if (stream) {
-        int error = fchmod(file.fd, S_IRUSR | S_IWUSR) != 0 ? errno : 0;
-        if (!error)
-            error = json_write(json_incref(answers), JSON_INDENT(1), stream);
-        status = error ? fail_errno(error, "cannot write %s", path) : atomic_file_keep(&file, path);
-        fclose(stream);
-    } else if (status == STATUS_OK) {
-        status = fail_memory("answers");
-        close(file.fd);
-    }
-    atomic_file_discard(&file);
-    return status;
+    FILE *stream;
+    TRY(atomic_text_open(&file, path, force, &stream));
+    int error = fchmod(file.fd, S_IRUSR | S_IWUSR) != 0 ? errno : 0;
+    if (!error)
+        error = json_write(json_incref(answers), JSON_INDENT(1), stream);
+    return atomic_text_close(&file, path, stream,
+                             error ? fail_errno(error, "cannot write %s", path) : STATUS_OK);
 }
 
 /* A failure to print shows at the end of the program. */

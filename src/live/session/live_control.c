@@ -1,7 +1,7 @@
 /* Changes by a user while halo live runs: keys, OSC, and changed mask files. */
 #include "base/plural.h"
 #include "base/short_list.h"
-#include "base/thread.h"
+#include "base/task.h"
 #include "chain/stage_mask.h"
 #include "design/design.h"
 #include "live/session/live_offers.h"
@@ -9,53 +9,38 @@
 #include "view/distinct_name.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { CHOICE_LOADER_REASON = 1000 /* bytes, with its 0 */ };
-
 /* ---- reading a mask on a thread, since a disk can be slow and a network file can hang ---- */
 
 struct choice_loader {
+    struct task task;
     char *text;
     struct stream_format format;
     struct stage_settings settings;
     struct mask *mask;
-    char reason[CHOICE_LOADER_REASON];
-    atomic_bool is_read;
-    atomic_int users; /* the loader's thread and its owner; the last user frees the loader */
 };
 
-static void release(struct choice_loader *loader)
+static void destroy_loader(struct task *task)
 {
-    if (atomic_fetch_sub(&loader->users, 1) > 1)
-        return;
+    struct choice_loader *loader = (struct choice_loader *)task;
     mask_destroy(loader->mask);
     free(loader->text);
     free(loader);
 }
 
-static void *read_mask(void *context)
+static enum status read_mask(struct task *task)
 {
-    struct choice_loader *loader = context;
-    const struct log_keeper before = log_keep_in(loader->reason, sizeof loader->reason);
-    if (stage_mask_read(loader->text, &loader->format, &loader->settings, &loader->mask) !=
-        STATUS_OK)
-        loader->mask = NULL;
-    log_keep_again(&before);
-    atomic_store(&loader->is_read, true);
-    release(loader);
-    return NULL;
+    struct choice_loader *loader = (struct choice_loader *)task;
+    return stage_mask_read(loader->text, &loader->format, &loader->settings, &loader->mask);
 }
 
 static enum status choice_loader_start(const char *text, const struct stream_format *format,
-                                       const struct stage_settings *settings,
-                                       struct choice_loader **result)
+                                       const struct stage_settings *settings, struct task **result)
 {
-    pthread_t thread;
     struct choice_loader *loader = calloc(1, sizeof *loader);
     if (!loader || !(loader->text = strdup(text))) {
         free(loader);
@@ -63,36 +48,9 @@ static enum status choice_loader_start(const char *text, const struct stream_for
     }
     loader->format = *format;
     loader->settings = *settings;
-    atomic_init(&loader->users, 2);
-    int error = thread_start(&thread, "halo load", THREAD_ORDINARY, read_mask, loader);
-    if (error != 0) {
-        atomic_store(&loader->users, 1);
-        release(loader);
-        return fail(CAUSE_NO_MEMORY, "cannot start a thread for a mask: %s", thread_error(error));
-    }
-    pthread_detach(thread);
-    *result = loader;
+    TRY(task_start(&loader->task, "halo load", "a mask", read_mask, destroy_loader));
+    *result = &loader->task;
     return STATUS_OK;
-}
-
-/* If reading ended, frees the loader and returns true. *mask: the caller's; NULL: see `reason`. */
-static bool choice_loader_take(struct choice_loader *loader, struct mask **mask,
-                               char reason[CHOICE_LOADER_REASON])
-{
-    if (!atomic_load(&loader->is_read))
-        return false;
-    memcpy(reason, loader->reason, sizeof loader->reason);
-    *mask = loader->mask;
-    loader->mask = NULL;
-    release(loader);
-    return true;
-}
-
-/* Gives up a loader. Its thread frees it when reading ends. NULL is ignored. */
-static void choice_loader_abandon(struct choice_loader *loader)
-{
-    if (loader)
-        release(loader);
 }
 
 /* ---- typing the name of a preset ---- */
@@ -155,7 +113,7 @@ static bool must_ask(const struct live_session *session)
 static void save_typed(struct live_session *session)
 {
     struct live_preset_prompt *prompt = &session->presets.prompt;
-    char reason[PRESET_REASON];
+    char reason[TASK_REASON];
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
     bool asks = must_ask(session);
     enum status status = asks ? STATUS_OK : live_preset_save(session, prompt->name, true);
@@ -223,7 +181,7 @@ static void begin_load(struct live_session *session)
     struct stream_session *stream = &session->stream;
     const struct live_chain *chain = &stream->chain;
     struct stream_request *load = stream_session_begin_request(stream, STREAM_MASK);
-    char reason[CHOICE_LOADER_REASON] = "";
+    char reason[TASK_REASON] = "";
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
     enum status status = choice_loader_start(load->text ? load->text : chain->texts[load->choice],
                                              &chain->mask_format, &chain->request.options->settings,
@@ -238,12 +196,16 @@ static void finish_load(struct live_session *session)
     struct stream_session *stream = &session->stream;
     struct live_chain *chain = &stream->chain;
     struct stream_request *load = &stream->current[STREAM_MASK];
-    char reason[CHOICE_LOADER_REASON];
-    struct mask *mask;
-    if (!choice_loader_take(session->loader, &mask, reason))
+    struct choice_loader *loader = (struct choice_loader *)session->loader;
+    char reason[TASK_REASON];
+    if (!task_is_done(&loader->task))
         return;
+    struct mask *mask = loader->mask;
+    loader->mask = NULL;
+    strcpy(reason, loader->task.reason);
+    task_release(session->loader);
     session->loader = NULL;
-    if (!mask) {
+    if (*reason) {
         stream_session_end_request(stream, load, reason);
         return;
     }
@@ -283,7 +245,7 @@ void live_control_end_loads(struct live_session *session)
     struct stream_session *stream = &session->stream;
     struct stream_request *const loads[] = {&stream->current[STREAM_MASK],
                                             &stream->next[STREAM_MASK]};
-    choice_loader_abandon(session->loader);
+    task_release(session->loader);
     session->loader = NULL;
     for (size_t i = 0; i < 2; i++)
         stream_session_end_request(stream, loads[i],

@@ -2,13 +2,12 @@
 
 #include "base/monotonic.h"
 #include "base/plural.h"
-#include "base/thread.h"
+#include "base/task.h"
 #include "live/session/live_session.h"
 #include "signal/audio.h"
 #include "signal/loudness.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -227,27 +226,19 @@ static enum status change_stages(struct live_session *session, const struct live
 
 /* ---- the loudness of two states, on a thread ---- */
 
-enum match_stage { MATCH_LOADS, MATCH_HEARS, MATCH_ABANDONED };
-
 struct blind_match {
+    struct task task;
     struct preset *versions[2]; /* copies */
     struct live_chain_request like;
     size_t outputs;
-    const struct live_change *change; /* used while the stage is MATCH_HEARS */
+    const struct live_change *change; /* used while the task is held */
     double loudness[2];               /* LUFS */
     double seconds;                   /* time until the slower version can be heard */
-    _Atomic(enum match_stage) stage;
-    atomic_bool cancelled;
-    atomic_bool is_done;
-    atomic_int users;           /* the thread and its owner; the last frees it */
-    char reason[PRESET_REASON]; /* "": it is matched */
-    pthread_t thread;
 };
 
-static void release_match(struct blind_match *match)
+static void destroy_match(struct task *task)
 {
-    if (atomic_fetch_sub(&match->users, 1) > 1)
-        return;
+    struct blind_match *match = (struct blind_match *)task;
     for (size_t i = 0; i < 2; i++)
         preset_destroy(match->versions[i]);
     free(match);
@@ -268,7 +259,6 @@ static enum status hear_block(void *context, float *const *out)
 static enum status measure(struct blind_match *match, struct prepared_preset *prepared,
                            struct loudness *loudness)
 {
-    enum match_stage loads = MATCH_LOADS;
     const struct preset *version = prepared->preset;
     const struct live_chain_request request = preset_chain_request(version, &match->like);
     TRY(live_chain_init(&prepared->chain, &request));
@@ -278,12 +268,11 @@ static enum status measure(struct blind_match *match, struct prepared_preset *pr
                                                   .dry = version->live.dry};
     TRY(stream_slot_init(&prepared->coming.slot, &settings));
     struct blind_ear ear = {.loudness = loudness, .block = prepared->chain.filter->block};
-    if (!atomic_compare_exchange_strong(&match->stage, &loads, MATCH_HEARS))
-        return STATUS_INTERRUPTED;
+    TRY(task_hold(&match->task));
     enum status status = live_change_hear(match->change, &prepared->coming, UINT32_MAX,
-                                          &match->cancelled, hear_block, &ear);
-    atomic_store(&match->stage, MATCH_LOADS);
-    return atomic_load(&match->cancelled) ? STATUS_INTERRUPTED : status;
+                                          &match->task.is_cancelled, hear_block, &ear);
+    task_let_go(&match->task);
+    return atomic_load(&match->task.is_cancelled) ? STATUS_INTERRUPTED : status;
 }
 
 static enum status match_version(struct blind_match *match, size_t version)
@@ -306,42 +295,21 @@ static enum status match_version(struct blind_match *match, size_t version)
     return status;
 }
 
-static void *run_match(void *context)
+static enum status match_versions(struct task *task)
 {
-    struct blind_match *match = context;
-    char notes[PRESET_REASON]; /* they would tell which version is heard */
-    log_capture_notes(notes, sizeof notes);
-    const struct log_keeper before = log_keep_in(match->reason, sizeof match->reason);
-    enum status status = match_version(match, 0);
-    if (status == STATUS_OK)
-        status = match_version(match, 1);
-    if (status == STATUS_OK && !(isfinite(match->loudness[0]) && isfinite(match->loudness[1])))
-        status = fail(CAUSE_USAGE, "the last ten seconds were silent: play something first");
-    log_keep_again(&before);
-    log_capture_notes(NULL, 0);
-    if (status == STATUS_OK)
-        match->reason[0] = '\0';
-    else if (!*match->reason)
-        strcpy(match->reason, "it was interrupted");
-    atomic_store(&match->is_done, true);
-    release_match(match);
-    return NULL;
+    struct blind_match *match = (struct blind_match *)task;
+    TRY(match_version(match, 0));
+    TRY(match_version(match, 1));
+    return isfinite(match->loudness[0]) && isfinite(match->loudness[1])
+               ? STATUS_OK
+               : fail(CAUSE_USAGE, "the last ten seconds were silent: play something first");
 }
 
-/* Gives up the match, and returns when its thread no longer uses the stream. */
 static void end_match(struct live_edit *edit)
 {
-    struct blind_match *match = edit->match;
-    enum match_stage loads = MATCH_LOADS;
-    if (!match)
-        return;
+    if (edit->match)
+        task_release(&edit->match->task);
     edit->match = NULL;
-    atomic_store(&match->cancelled, true);
-    if (atomic_compare_exchange_strong(&match->stage, &loads, MATCH_ABANDONED))
-        pthread_detach(match->thread);
-    else
-        pthread_join(match->thread, NULL);
-    release_match(match);
 }
 
 /* ---- the blind comparison ---- */
@@ -369,21 +337,16 @@ static enum status start_match(struct live_session *session)
     match->like.priority = 0;
     match->outputs = session->stream.chain.filter->outputs;
     match->change = live_change_of(session->stream.live);
-    atomic_init(&match->users, 1);
+    match->task.is_quiet = true; /* notes would tell which version is heard */
     enum status status = copy_state(edit->versions[0], &match->versions[0]);
     if (status == STATUS_OK)
         status = copy_state(edit->versions[1], &match->versions[1]);
     if (status != STATUS_OK) {
-        release_match(match);
+        destroy_match(&match->task);
         return status;
     }
-    atomic_store(&match->users, 2);
-    int error = thread_start(&match->thread, "halo blind", THREAD_ORDINARY, run_match, match);
-    if (error != 0) {
-        atomic_store(&match->users, 1);
-        release_match(match);
-        return fail(CAUSE_NO_MEMORY, "cannot start a thread: %s", thread_error(error));
-    }
+    TRY(task_start(&match->task, "halo blind", "a blind comparison", match_versions,
+                   destroy_match));
     edit->match = match;
     return STATUS_OK;
 }
@@ -427,10 +390,10 @@ static void finish_match(struct live_session *session)
     static const double MARGIN = 1.5;
     struct live_edit *edit = &session->edit;
     const struct blind_match *match = edit->match;
-    if (!match || !atomic_load(&match->is_done))
+    if (!match || !task_is_done(&match->task))
         return;
-    if (*match->reason) {
-        view_warning(session->stream.view, "no blind comparison: %s", match->reason);
+    if (*match->task.reason) {
+        view_warning(session->stream.view, "no blind comparison: %s", match->task.reason);
         forget_versions(session);
         return;
     }
@@ -587,7 +550,7 @@ static void restore(struct live_session *session)
 void live_edit_advance(struct live_session *session)
 {
     struct live_edit *edit = &session->edit;
-    char reason[PRESET_REASON];
+    char reason[TASK_REASON];
     finish_match(session);
     if (session->loader || session->stream.next[STREAM_MASK].is_asked ||
         !live_preset_is_idle(session))

@@ -1,12 +1,11 @@
 #include "live/session/live_offers.h"
 
 #include "base/json_text.h"
-#include "base/thread.h"
+#include "base/task.h"
 #include "chain/stage_mask.h"
 #include "plugin/scan/plugin_catalog.h"
 
 #include <dirent.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,27 +82,22 @@ static enum status add_folder_of(json_t *masks, const char *spec)
 /* ---- plugins, on a thread, since a first scan takes seconds ---- */
 
 struct offered_plugins {
+    struct task task;
     json_t *rows;
-    atomic_bool is_done;
-    atomic_int users; /* the thread and the session; the last frees it */
 };
 
-static void release(struct offered_plugins *plugins)
+static void destroy_plugins(struct task *task)
 {
-    if (atomic_fetch_sub(&plugins->users, 1) > 1)
-        return;
+    struct offered_plugins *plugins = (struct offered_plugins *)task;
     json_decref(plugins->rows);
     free(plugins);
 }
 
-static void *list_plugins(void *context)
+static enum status list_plugins(struct task *task)
 {
-    struct offered_plugins *plugins = context;
+    struct offered_plugins *plugins = (struct offered_plugins *)task;
     struct plugin_scan scan = {0};
-    char reason[256];
-    const struct log_keeper before = log_keep_in(reason, sizeof reason);
     enum status status = plugin_scan_init(&scan, NULL, 0);
-    log_keep_again(&before);
     for (size_t i = 0; status == STATUS_OK && i < scan.count; i++) {
         const struct plugin_row *row = &scan.rows[i];
         if (!row->refusal && row->inputs > 0 && row->outputs > 0)
@@ -112,27 +106,18 @@ static void *list_plugins(void *context)
                                             json_text(row->id), "name", json_text(row->name)));
     }
     plugin_scan_free(&scan);
-    atomic_store(&plugins->is_done, true);
-    release(plugins);
-    return NULL;
+    return status;
 }
 
 static enum status start_plugins(struct live_session *session)
 {
-    pthread_t thread;
     struct offered_plugins *plugins = calloc(1, sizeof *plugins);
     if (!plugins)
         return fail_memory("a list of plugins");
     plugins->rows = json_array();
-    atomic_init(&plugins->users, 2);
-    int error = thread_start(&thread, "halo plugins", THREAD_ORDINARY, list_plugins, plugins);
-    if (error != 0) {
-        atomic_store(&plugins->users, 1);
-        release(plugins);
-        return fail(CAUSE_NO_MEMORY, "cannot start a thread: %s", thread_error(error));
-    }
-    pthread_detach(thread);
-    session->plugins = plugins;
+    TRY(task_start(&plugins->task, "halo plugins", "a list of plugins", list_plugins,
+                   destroy_plugins));
+    session->plugins = &plugins->task;
     return STATUS_OK;
 }
 
@@ -150,19 +135,17 @@ enum status live_offers_begin(struct live_session *session)
 
 bool live_offers_advance(struct live_session *session)
 {
-    struct offered_plugins *plugins = session->plugins;
-    if (!plugins || !atomic_load(&plugins->is_done))
+    if (!session->plugins || !task_is_done(session->plugins))
         return false;
-    json_object_set(session->offers, "plugins", plugins->rows);
+    json_object_set(session->offers, "plugins", ((struct offered_plugins *)session->plugins)->rows);
+    task_release(session->plugins);
     session->plugins = NULL;
-    release(plugins);
     return true;
 }
 
 void live_offers_end(struct live_session *session)
 {
-    if (session->plugins)
-        release(session->plugins);
+    task_release(session->plugins);
     session->plugins = NULL;
     json_decref(session->offers);
     session->offers = NULL;

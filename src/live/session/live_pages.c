@@ -170,7 +170,7 @@ static void take_requests(struct live_session *session)
     struct live_pages *pages = session->pages;
     struct live_web_request request;
     for (size_t i = 0; i < LIVE_WEB_REQUESTS_MOST && live_web_take(pages->web, &request); i++) {
-        char reason[PRESET_REASON];
+        char reason[TASK_REASON];
         request.command.is_remote = true;
         const struct log_keeper before = log_keep_in(reason, sizeof reason);
         enum status status = request.wants_curves ? ask_curves(session, &request)

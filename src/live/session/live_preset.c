@@ -1,7 +1,6 @@
 /* Presets of halo live while it runs: starting with one, changing to another one, saving. */
 #include "base/monotonic.h"
 #include "base/plural.h"
-#include "base/thread.h"
 #include "live/session/live_session.h"
 #include "live/session/present.h"
 #include "signal/audio.h"
@@ -15,11 +14,10 @@
 
 /* ---- preparing a preset beside the stream, on a thread and on the CPU ---- */
 
-enum loader_stage { READING, FEEDING, ABANDONED };
-
 enum { WAIT_NS = 1000000 };
 
 struct preset_loader {
+    struct task task; /* held while the loader uses the stream */
     struct preset_source source;
     struct chain_options settings; /* settings for the chain, without stages */
     /* Request for the present chain; the new chain gets the same rate, block and so on. */
@@ -29,11 +27,6 @@ struct preset_loader {
     unsigned number;   /* number of the new slot */
     double at;         /* monotonic seconds: earliest time of the change */
     struct prepared_preset *prepared;
-    pthread_t thread;
-    _Atomic(enum loader_stage) stage;
-    atomic_bool cancelled;
-    atomic_bool is_done;
-    atomic_int users; /* the loader's thread and its owner; the last user frees the loader */
 };
 
 void prepared_preset_free(struct prepared_preset *prepared)
@@ -46,10 +39,9 @@ void prepared_preset_free(struct prepared_preset *prepared)
     free(prepared);
 }
 
-static void release_loader(struct preset_loader *loader)
+static void destroy_loader(struct task *task)
 {
-    if (atomic_fetch_sub(&loader->users, 1) > 1)
-        return;
+    struct preset_loader *loader = (struct preset_loader *)task;
     prepared_preset_free(loader->prepared);
     free(loader);
 }
@@ -95,43 +87,24 @@ static uint64_t memory_of(const struct filter *filter)
     return filter->tail_unknown ? UINT32_MAX : filter->latency + filter->tail;
 }
 
-static enum status prepare(struct preset_loader *loader)
+static enum status prepare(struct task *task)
 {
+    struct preset_loader *loader = (struct preset_loader *)task;
     struct prepared_preset *prepared = loader->prepared;
-    enum loader_stage reading = READING;
     TRY(load_chain(loader));
-    if (!atomic_compare_exchange_strong(&loader->stage, &reading, FEEDING))
-        return STATUS_INTERRUPTED;
+    TRY(task_hold(task));
     TRY(live_change_feed(live_change_of(loader->live), &prepared->coming,
-                         memory_of(prepared->chain.filter), &loader->cancelled));
-    while (!atomic_load(&loader->cancelled) && monotonic_seconds() < loader->at) {
+                         memory_of(prepared->chain.filter), &task->is_cancelled));
+    while (!atomic_load(&task->is_cancelled) && monotonic_seconds() < loader->at) {
         nanosleep(&(struct timespec){.tv_nsec = WAIT_NS}, NULL);
         TRY(live_change_feed_on(live_change_of(loader->live), &prepared->coming,
-                                &loader->cancelled));
+                                &task->is_cancelled));
     }
-    if (atomic_load(&loader->cancelled))
+    if (atomic_load(&task->is_cancelled))
         return STATUS_INTERRUPTED;
     prepared->chain.since = prepared->coming.since;
     live_change_offer(live_change_of(loader->live), &prepared->coming);
     return STATUS_OK;
-}
-
-static void *run_loader(void *context)
-{
-    struct preset_loader *loader = context;
-    struct prepared_preset *prepared = loader->prepared;
-    char notes[PRESET_REASON];
-    const struct log_keeper before = log_keep_in(prepared->reason, sizeof prepared->reason);
-    if (loader->at > 0) /* blind: notes on masks would tell what is heard */
-        log_capture_notes(notes, sizeof notes);
-    enum status status = prepare(loader);
-    log_capture_notes(NULL, 0);
-    log_keep_again(&before);
-    if (status != STATUS_OK && !*prepared->reason)
-        strcpy(prepared->reason, "it was interrupted");
-    atomic_store(&loader->is_done, true);
-    release_loader(loader);
-    return NULL;
 }
 
 /* ---- the control thread ---- */
@@ -177,48 +150,15 @@ static enum status preset_loader_start(struct live_session *session,
     loader->outputs = stream->chain.filter->outputs;
     loader->number = ++session->presets.number;
     loader->at = at;
-    atomic_init(&loader->users, 1);
+    loader->task.is_quiet = at > 0; /* blind: notes on masks would tell what is heard */
     enum status status = prepare_options(loader, &session->options->play);
     if (status != STATUS_OK) {
-        release_loader(loader);
+        destroy_loader(&loader->task);
         return status;
     }
-    atomic_store(&loader->users, 2);
-    int error = thread_start(&loader->thread, "halo preset", THREAD_ORDINARY, run_loader, loader);
-    if (error != 0) {
-        atomic_store(&loader->users, 1);
-        release_loader(loader);
-        return fail(CAUSE_NO_MEMORY, "cannot start a thread for a preset: %s", thread_error(error));
-    }
-    session->presets.loader = loader;
+    TRY(task_start(&loader->task, "halo preset", "a preset", prepare, destroy_loader));
+    session->presets.loader = &loader->task;
     return STATUS_OK;
-}
-
-/* If done, frees the loader and returns true. *prepared: offered to the step, or has a `reason`. */
-static bool preset_loader_take(struct preset_loader *loader, struct prepared_preset **prepared)
-{
-    if (!atomic_load(&loader->is_done))
-        return false;
-    pthread_join(loader->thread, NULL);
-    *prepared = loader->prepared;
-    loader->prepared = NULL;
-    release_loader(loader);
-    return true;
-}
-
-/* Call it when no step runs. Gives up a loader (or NULL), and returns when it no longer uses the
- * stream. Its thread frees what it still reads. */
-static void preset_loader_abandon(struct preset_loader *loader)
-{
-    enum loader_stage reading = READING;
-    if (!loader)
-        return;
-    atomic_store(&loader->cancelled, true);
-    if (atomic_compare_exchange_strong(&loader->stage, &reading, ABANDONED))
-        pthread_detach(loader->thread);
-    else
-        pthread_join(loader->thread, NULL);
-    release_loader(loader);
 }
 
 /* ---- the present preset ---- */
@@ -232,7 +172,7 @@ static const char *name_of(const struct preset *preset)
 static void remember(struct live_session *session)
 {
     const char *name = session->presets.name;
-    char reason[PRESET_REASON];
+    char reason[TASK_REASON];
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
     enum status status = preset_remember(name);
     log_keep_again(&before);
@@ -374,7 +314,7 @@ enum status live_preset_present(const struct live_session *session, struct prese
 static void end_request(struct live_session *session, struct stream_request *request,
                         const char *reason)
 {
-    char label[PRESET_LABEL_MOST], text[PRESET_LABEL_MOST + PRESET_REASON + 32];
+    char label[PRESET_LABEL_MOST], text[PRESET_LABEL_MOST + TASK_REASON + 32];
     preset_source_describe(&request->source, label);
     if (*reason && request->is_kept)
         live_edit_drop(session);
@@ -494,7 +434,7 @@ void live_preset_ask_present(struct live_session *session)
 
 static void start_loader(struct live_session *session)
 {
-    char reason[PRESET_REASON] = "";
+    char reason[TASK_REASON] = "";
     struct stream_request *current = stream_session_begin_request(&session->stream, STREAM_PRESET);
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
     enum status status = current->is_present
@@ -582,18 +522,19 @@ static void take_loaded(struct live_session *session)
 {
     struct live_presets *presets = &session->presets;
     struct stream_request *current = &session->stream.current[STREAM_PRESET];
-    struct prepared_preset *prepared;
-    if (!preset_loader_take(presets->loader, &prepared))
+    struct preset_loader *loader = (struct preset_loader *)presets->loader;
+    if (!task_is_done(&loader->task))
         return;
     presets->loader = NULL;
-    if (!*prepared->reason) {
+    if (*loader->task.reason)
+        end_request(session, current, loader->task.reason);
+    else {
         if (current->is_present)
-            prepared->preset->source = current->source;
-        presets->coming = prepared;
-        return;
+            loader->prepared->preset->source = current->source;
+        presets->coming = loader->prepared;
+        loader->prepared = NULL;
     }
-    end_request(session, current, prepared->reason);
-    prepared_preset_free(prepared);
+    task_release(&loader->task);
 }
 
 static void take_changed(struct live_session *session)
@@ -633,7 +574,7 @@ void live_preset_finish(struct live_session *session)
 void live_preset_close(struct live_session *session)
 {
     struct live_presets *presets = &session->presets;
-    preset_loader_abandon(presets->loader);
+    task_release(presets->loader);
     prepared_preset_free(presets->coming);
     presets->loader = NULL;
     presets->coming = NULL;

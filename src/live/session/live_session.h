@@ -5,6 +5,7 @@
 #define HALO_LIVE_SESSION_H
 
 #include "base/file_watch.h"
+#include "base/task.h"
 #include "live/recorder.h"
 #include "live/session/live_edit.h"
 #include "live/session/live_options.h"
@@ -28,14 +29,11 @@ struct live_preset_prompt {
     const char *lines[1];
 };
 
-enum { PRESET_REASON = 1000 /* bytes, with its 0 */ };
-
 /* A preset with its chain, prepared beside the stream. `coming` comes first: it is cast to this. */
 struct prepared_preset {
     struct live_coming coming; /* the prepared slot; the old slot after the change */
     struct preset *preset;
     struct live_chain chain;
-    char reason[PRESET_REASON]; /* why it could not be prepared; "": it was prepared */
 };
 
 void prepared_preset_free(struct prepared_preset *prepared);
@@ -46,7 +44,7 @@ struct live_presets {
     struct preset *preset;          /* preset of the chain; NULL: the command line's chain */
     struct preset_source first;     /* source that the command line names, with its mask */
     bool is_for_device;             /* a rule of --for-device chose what is heard */
-    struct preset_loader *loader;   /* thread that prepares the requested preset, or NULL */
+    struct task *loader;            /* prepares the requested preset, or NULL */
     struct prepared_preset *coming; /* the prepared preset that was requested, or NULL */
     unsigned number;                /* number of the slot made last */
     struct live_preset_prompt prompt;
@@ -59,7 +57,7 @@ struct live_session {
     char *log_path;           /* NULL: no log */
     struct file_watch *watch; /* NULL: files are not watched */
 
-    struct choice_loader *loader; /* thread that reads a mask; NULL: none */
+    struct task *loader; /* reads a mask; NULL: none */
     struct live_presets presets;
     struct {
         char device[128]; /* name of the output device, as in device_info */
@@ -67,8 +65,8 @@ struct live_session {
     } rules[LIVE_FOR_DEVICE_MOST]; /* presets of devices, by commands */
     size_t rule_count;
     struct live_edit edit;
-    json_t *offers;                  /* masks and plugins that pages may add; NULL: no pages */
-    struct offered_plugins *plugins; /* plugins that are being listed, or NULL */
+    json_t *offers;       /* masks and plugins that pages may add; NULL: no pages */
+    struct task *plugins; /* lists plugins; NULL: they are listed */
     struct live_pages *pages;
     bool begun;                /* the sound has started */
     char away[300];            /* why the device cannot be opened, as displayed last */

@@ -98,7 +98,7 @@ static json_t *stages_json(const struct stream_session *stream)
 static json_t *presets_json(void)
 {
     struct preset_names names;
-    char reason[PRESET_REASON];
+    char reason[TASK_REASON];
     json_t *array = json_array();
     const struct log_keeper before = log_keep_in(reason, sizeof reason);
     enum status status = preset_names_init(&names);

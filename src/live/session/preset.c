@@ -5,7 +5,6 @@
 #include "base/plural.h"
 #include "base/printable.h"
 #include "base/suggest.h"
-#include "base/text_stream.h"
 #include "base/user_folder.h"
 #include "chain/chain_save.h"
 #include "live/session/stream_session.h"
@@ -213,54 +212,16 @@ void preset_destroy(struct preset *preset)
     free(preset);
 }
 
-/* Writes the output of `print` to a file. After an error, the file stays as it was. */
-static enum status write_file(const char *path, bool force,
-                              enum status (*print)(const void *context, FILE *stream),
-                              const void *context)
-{
-    struct atomic_file file;
-    enum status status = atomic_file_open(&file, path, force);
-    FILE *stream = status == STATUS_OK ? fdopen(file.fd, "w") : NULL;
-    if (status == STATUS_OK && !stream) {
-        status = fail_errno(errno, "cannot write %s", path);
-        close(file.fd);
-    }
-    if (status == STATUS_OK)
-        status = print(context, stream);
-    int error = stream ? text_stream_finish(stream) : 0;
-    if (status == STATUS_OK && error)
-        status = fail_errno(error, "cannot write %s", path);
-    if (status == STATUS_OK)
-        status = atomic_file_keep(&file, path);
-    atomic_file_discard(&file);
-    return status;
-}
-
-struct printed_preset {
-    const struct stage_list *list;
-    const struct chain_live *live;
-};
-
-static enum status print_preset(const void *context, FILE *stream)
-{
-    const struct printed_preset *preset = context;
-    return chain_file_print_live(preset->list, preset->live, stream);
-}
-
-static enum status print_name(const void *name, FILE *stream)
-{
-    fprintf(stream, "%s\n", (const char *)name);
-    return STATUS_OK;
-}
-
 enum status preset_save(const char *name, bool force, const struct stage_list *list,
                         const struct chain_live *live)
 {
     char path[PATH_MAX];
-    const struct printed_preset preset = {.list = list, .live = live};
+    struct atomic_file file;
+    FILE *stream;
     TRY(preset_path(name, path));
     TRY(user_folder_make(path));
-    return write_file(path, force, print_preset, &preset);
+    TRY(atomic_text_open(&file, path, force, &stream));
+    return atomic_text_close(&file, path, stream, chain_file_print_live(list, live, stream));
 }
 
 enum status preset_remove(const char *name)
@@ -340,9 +301,13 @@ enum status preset_refuse(const char *name)
 enum status preset_remember(const char *name)
 {
     char path[PATH_MAX];
+    struct atomic_file file;
+    FILE *stream;
     TRY(user_folder_state("halo/preset", path));
     TRY(user_folder_make(path));
-    return write_file(path, true, print_name, name);
+    TRY(atomic_text_open(&file, path, true, &stream));
+    fprintf(stream, "%s\n", name);
+    return atomic_text_close(&file, path, stream, STATUS_OK);
 }
 
 enum status preset_last(char name[static PRESET_NAME_MOST])

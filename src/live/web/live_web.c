@@ -4,7 +4,6 @@
 #include "base/ring.h"
 #include "base/thread.h"
 #include "base/user_folder.h"
-#include "live/web/page_files.h"
 #include "web/web_server.h"
 
 #include <errno.h>

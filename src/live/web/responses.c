@@ -2,14 +2,13 @@
 
 #include "base/monotonic.h"
 #include "base/realtime.h"
+#include "base/task.h"
 #include "base/text_stream.h"
-#include "base/thread.h"
 #include "live/session/live_session.h"
 #include "live/session/present.h"
 #include "plot/mask_curves.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,18 +21,14 @@ static const int64_t PATIENCE_NS = 1000000000; /* ns that a block waits for an i
 
 /* A measurement. */
 struct job {
+    struct task task;
     struct response_request request;
     uint64_t version;
     struct preset *preset;          /* the copy's stages */
     struct live_chain_request like; /* request for the copy, without `preset` */
     size_t origin;                  /* time zero of the live chain's masks */
     char *curves;                   /* result: members of the message; NULL: it failed */
-    char reason[RESPONSE_REASON];
-    bool forgotten; /* the client has left */
-    pthread_t thread;
-    atomic_bool cancelled;
-    atomic_bool is_done;
-    atomic_int users; /* the thread and the owner; the last one frees the job */
+    bool forgotten;                 /* the client has left */
 };
 
 struct kept {
@@ -51,10 +46,9 @@ struct responses {
     size_t kept_next;
 };
 
-static void release(struct job *job)
+static void destroy_job(struct task *task)
 {
-    if (atomic_fetch_sub(&job->users, 1) > 1)
-        return;
+    struct job *job = (struct job *)task;
     preset_destroy(job->preset);
     free(job->curves);
     free(job);
@@ -98,7 +92,7 @@ static enum status play(struct job *job, struct stream_slot *slot, struct mask *
         for (size_t i = 0; i < count; i++)
             mask->coefficients[at + i] =
                 (double)out.data[job->request.output - 1][i] / (double)IMPULSE;
-        status = atomic_load(&job->cancelled) ? STATUS_INTERRUPTED : check_stages(slot);
+        status = atomic_load(&job->task.is_cancelled) ? STATUS_INTERRUPTED : check_stages(slot);
     }
     block_free(&in);
     block_free(&out);
@@ -212,10 +206,12 @@ static enum status print_curves(const struct mask *mask, uint32_t rate, FILE *st
     return status == STATUS_OK ? print_impulse(mask, rate, stream) : status;
 }
 
-static enum status make_curves(struct job *job)
+static enum status make_curves(struct task *task)
 {
+    struct job *job = (struct job *)task;
     struct mask *mask = NULL;
     size_t size;
+    realtime_flush_denormals();
     enum status status = measure_copy(job, &mask);
     if (status == STATUS_OK) {
         FILE *stream = text_stream_open(&job->curves, &size);
@@ -225,25 +221,11 @@ static enum status make_curves(struct job *job)
             status = fail_memory("a response");
     }
     mask_destroy(mask);
-    return status;
-}
-
-static void *run(void *context)
-{
-    struct job *job = context;
-    char notes[256]; /* the live chain has said them */
-    log_capture_notes(notes, sizeof notes);
-    const struct log_keeper before = log_keep_in(job->reason, sizeof job->reason);
-    realtime_flush_denormals();
-    if (make_curves(job) != STATUS_OK) {
+    if (status != STATUS_OK) {
         free(job->curves);
         job->curves = NULL;
     }
-    log_keep_again(&before);
-    log_capture_notes(NULL, 0);
-    atomic_store(&job->is_done, true);
-    release(job);
-    return NULL;
+    return status;
 }
 
 /* ---- the control thread: the copy ---- */
@@ -317,20 +299,15 @@ static enum status start(struct responses *responses, const struct stream_sessio
         return fail_memory("a response");
     job->request = *request;
     job->version = version;
-    atomic_init(&job->users, 2);
+    job->task.is_quiet = true; /* the live chain has printed the notes */
     enum status status = describe_copy(job, stream);
-    int error = 0;
-    if (status == STATUS_OK &&
-        (error = thread_start(&job->thread, "halo response", THREAD_ORDINARY, run, job)))
-        status =
-            fail(CAUSE_NO_MEMORY, "cannot start a thread for a response: %s", thread_error(error));
-    if (status == STATUS_OK) {
-        responses->job = job;
-        return STATUS_OK;
+    if (status != STATUS_OK) {
+        destroy_job(&job->task);
+        return status;
     }
-    atomic_store(&job->users, 1);
-    release(job);
-    return status;
+    TRY(task_start(&job->task, "halo response", "a response", make_curves, destroy_job));
+    responses->job = job;
+    return STATUS_OK;
 }
 
 /* ---- the control thread: requests and answers ---- */
@@ -353,11 +330,8 @@ void responses_destroy(struct responses *responses)
 {
     if (!responses)
         return;
-    if (responses->job) {
-        atomic_store(&responses->job->cancelled, true);
-        pthread_detach(responses->job->thread);
-        release(responses->job);
-    }
+    if (responses->job)
+        task_release(&responses->job->task);
     for (size_t i = 0; i < KEPT; i++)
         free(responses->kept[i].curves);
     free(responses->waiting);
@@ -420,9 +394,8 @@ static const char *find_kept(const struct responses *responses,
 static bool take_job(struct responses *responses, struct response_answer *answer)
 {
     struct job *job = responses->job;
-    pthread_join(job->thread, NULL);
     responses->job = NULL;
-    strcpy(answer->reason, job->reason);
+    strcpy(answer->reason, job->task.reason);
     answer_with(answer, &job->request, job->curves);
     bool is_wanted = !job->forgotten;
     if (!is_wanted)
@@ -433,7 +406,7 @@ static bool take_job(struct responses *responses, struct response_answer *answer
         *kept = (struct kept){job->request, job->version, job->curves};
         job->curves = NULL;
     }
-    release(job);
+    task_release(&job->task);
     return is_wanted;
 }
 
@@ -458,7 +431,7 @@ static bool begin(struct responses *responses, const struct stream_session *stre
 bool responses_take(struct responses *responses, const struct stream_session *stream,
                     uint64_t version, struct response_answer *answer)
 {
-    if (responses->job && !atomic_load(&responses->job->is_done))
+    if (responses->job && !task_is_done(&responses->job->task))
         return false;
     if (responses->job && take_job(responses, answer))
         return true;

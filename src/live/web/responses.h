@@ -12,9 +12,10 @@
 #ifndef HALO_RESPONSES_H
 #define HALO_RESPONSES_H
 
+#include "base/task.h"
 #include "live/session/stream_session.h"
 
-enum { RESPONSE_REASON = 1000 /* bytes, with its 0 */ };
+enum { RESPONSE_REASON = TASK_REASON };
 
 struct response_request {
     unsigned client;
