@@ -190,9 +190,13 @@ struct family {
 };
 
 static const struct family families[] = {
-    {"filters", design_filters},       {"simple masks", design_simple},
-    {"equalisers", design_equalisers}, {"rooms", design_rooms},
-    {"measurements", design_measure},  {"made of other masks", design_combine},
+    {"filters", design_filters},
+    {"simple masks", design_simple},
+    {"equalisers", design_equalisers},
+    {"rooms", design_rooms},
+    {"measurements", design_measure},
+    {"corrections", design_correct},
+    {"made of other masks", design_combine},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 

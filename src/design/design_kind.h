@@ -61,7 +61,7 @@ struct design_kind {
 
 /* Families of kinds. The last row of each has no name. */
 extern const struct design_kind design_filters[], design_simple[], design_equalisers[],
-    design_rooms[], design_measure[], design_combine[];
+    design_rooms[], design_measure[], design_correct[], design_combine[];
 
 /* ---- parsing; errors are usage unless stated otherwise ----
  *
