@@ -504,8 +504,70 @@ START_TEST(tone_ignores_silence_and_keeps_limits)
 }
 END_TEST
 
+/* ---- bands instead of taps ---- */
+
+/* The difference of two masks' gains at 12 frequencies an octave: the root of the mean square. */
+static double difference(const struct mask *mask, size_t column, const struct mask *other,
+                         size_t other_column)
+{
+    double squares = 0, count = 0;
+    for (double hertz = 25; hertz < 18000; hertz *= exp2(1.0 / 12), count++)
+        squares += pow(gain(mask, column, hertz) -
+                           (other ? gain(other, other_column, hertz) : gain(mask, column, 1000)),
+                       2);
+    return sqrt(squares / count);
+}
+
+START_TEST(bands_come_close)
+{
+    static const char known[] = "parametric:LS 150 4 0.7; PK 1000 -6 2; HS 6000 -5 0.8";
+    save_spec("known.wav", known, 0);
+    command_done("$HALO mask convert known.wav,gain=-3 eq.txt --to eqapo --bands 3");
+    struct mask *mask = mask_of_spec("known.wav,gain=-3", &mono),
+                *bands = mask_of_spec("eq.txt", &mono);
+    ck_assert_double_lt(difference(mask, 0, bands, 0), 0.2);
+    mask_destroy(mask);
+    mask_destroy(bands);
+
+    const struct stream_format stereo = {.rate = RATE, .channels = 2};
+    command_done("$HALO mask convert room:rt60=0.3 room.wav -f && "
+                 "$HALO mask convert correct:room.wav c.wav && "
+                 "$HALO mask convert c.wav eq2.txt --to eqapo --bands 16");
+    mask = mask_of_spec("c.wav", &stereo);
+    bands = mask_of_spec("eq2.txt", &stereo);
+    for (size_t c = 0; c < 2; c++) {
+        ck_assert_double_lt(difference(mask, c, bands, bands->paths[c].column), 1.2);
+        ck_assert_double_gt(difference(mask, c, NULL, 0), 2);
+    }
+    mask_destroy(mask);
+    mask_destroy(bands);
+    mask_save_text("cross.mask", "rate: 48000\ninputs: 2\noutputs: 2\npath: 1 2 1\n1\n");
+    command_refused(0, "routes one channel to another",
+                    "$HALO mask convert cross.mask x.txt --to eqapo --bands 3");
+    command_refused(2, "--bands is for", "$HALO mask convert c.wav x.txt --bands 3");
+}
+END_TEST
+
+START_TEST(responses_are_smoothed)
+{
+    save_spec("a.wav", "parametric:PK 1000 -6 1", 0);
+    command_done("$HALO mask convert a.wav a.frd --smooth 12");
+    struct mask *mask = mask_of_spec("a.wav", &mono), *back = mask_of_spec("response:a.frd", &mono);
+    ck_assert_double_lt(difference(mask, 0, back, 0), 0.1);
+    mask_destroy(mask);
+    mask_destroy(back);
+    save_noise("b.wav", 5, 20 * RATE, "tilt:-3dB/oct");
+    command_done("$HALO mask convert b.wav b.frd --smooth 3");
+    back = mask_of_spec("response:b.frd", &mono);
+    ck_assert_double_eq_tol(gain(back, 0, 200) - gain(back, 0, 6400), 15, 0.6);
+    mask_destroy(back);
+    command_refused(2, "--smooth is for", "$HALO mask convert a.wav x.txt --smooth 3");
+}
+END_TEST
+
 SUITE_MAIN("correct", ways_sum_to_a_delay, ways_have_the_slopes, steep_ways_are_steep,
            wrong_crossovers_are_refused, a_loudspeaker_becomes_flat, rooms_become_flatter,
            limits_hold, mixed_phase_mends_the_bass, targets_are_met, positions_are_weighed,
            measured_columns_are_positions, wrong_corrections_are_refused, files_are_collected,
-           a_sound_gets_the_tone_of_another, tone_ignores_silence_and_keeps_limits)
+           a_sound_gets_the_tone_of_another, tone_ignores_silence_and_keeps_limits,
+           bands_come_close, responses_are_smoothed)
