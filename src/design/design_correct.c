@@ -1,4 +1,4 @@
-/* Corrections of loudspeakers in rooms, and crossovers. */
+/* Crossovers, corrections of loudspeakers in rooms, and of sounds to the tone of others. */
 #include "design/correct_curve.h"
 #include "design/design.h"
 #include "design/design_kind.h"
@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- crossovers: low, mid and high sum to a delay ---- */
 
@@ -291,6 +292,10 @@ static enum status read_target_of(const struct design_spec *spec, struct level_c
             TRY(level_curve_add(curve, house[i][0], house[i][1]));
         return STATUS_OK;
     }
+    if (access(text, F_OK) != 0)
+        return fail(CAUSE_USAGE,
+                    "correct: target= is flat, house, tilt:-0.8 or a file, and there is no file %s",
+                    text);
     TRY(response_file_load(text, NULL, &file));
     *curve = file.curve;
     file.curve = (struct level_curve){0};

@@ -428,7 +428,7 @@ START_TEST(wrong_corrections_are_refused)
     mask_spec_refused(2, "each of the 2 positions", "correct:a.wav*a.wav,weights=1", &mono);
     mask_spec_refused(2, "each of the 1 positions", "correct:a.wav,weights=1:2", &mono);
     mask_spec_refused(2, "must be below", "correct:a.wav,from=500,to=100", &mono);
-    mask_spec_refused(0, "none.txt", "correct:a.wav,target=none.txt", &mono);
+    mask_spec_refused(2, "no file none.txt", "correct:a.wav,target=none.txt", &mono);
     mask_spec_refused(2, "tilt", "correct:a.wav,target=tilt:steep", &mono);
     mask_spec_refused(2, "smooth=", "correct:a.wav,smooth=much", &mono);
     mask_spec_refused(2, "align= is one of", "correct:a.wav,align=perhaps", &mono);
