@@ -11,10 +11,12 @@
 #include "chain/mask_options.h"
 #include "chain/stage_mask.h"
 #include "command/commands.h"
+#include "design/band_fit.h"
 #include "design/design.h"
 #include "design/mask2d.h"
 #include "import/mask_load.h"
 #include "import/mask_write.h"
+#include "import/response_file.h"
 #include "plot/mask_curves.h"
 #include "plot/mask_measured.h"
 #include "plot/mask_plot.h"
@@ -640,6 +642,8 @@ struct mask_convert_settings {
     struct mask_write_settings write;
     const char *to; /* name of a program; NULL: chosen by the suffix of OUT */
     size_t inputs;  /* channels of the sound; 0: as many as the mask has */
+    size_t bands;   /* sections of an equaliser instead of taps; 0: taps */
+    size_t smooth;  /* of .frd: parts of an octave; 0: not smoothed */
 };
 
 /* Writes sound or text, which hold only columns. A note says what else is lost. */
@@ -659,6 +663,52 @@ static enum status write_plain(const struct mask_convert_settings *settings,
         note("%s cannot store that time zero is at tap %zu; .mask can", settings->out,
              mask->origin);
     mask_destroy(plain);
+    return status;
+}
+
+static void print_bands(const struct eq_bands *bands, FILE *stream)
+{
+    fprintf(stream, "Preamp: %.2f dB\n", bands->preamp);
+    for (size_t b = 0; b < bands->count; b++) {
+        const struct eq_band *band = &bands->bands[b];
+        fprintf(stream, "Filter %zu: ON %s%s Fc %.2f Hz Gain %.2f dB Q %.3f\n", b + 1,
+                eq_band_kind_of(band->kind)->name, band->kind == BIQUAD_PEAK ? "" : "C",
+                band->hertz, band->db, band->q);
+    }
+}
+
+/* Fits sections to each column, and prints them for Equalizer APO and devices like it. */
+static enum status fit_columns(const struct mask_convert_settings *settings,
+                               const struct mask *mask, struct eq_bands *bands)
+{
+    struct text_file *file;
+    bool is_for_all = mask->columns == 1 && !mask->has_own_paths;
+    for (size_t c = 0; c < mask->columns; c++) {
+        double error;
+        TRY(band_fit(mask_column(mask, c), mask->taps, mask->rate, settings->bands, &bands[c],
+                     &error));
+        note("%s: channel %zu is within %.2f dB (RMS) of the mask, smoothed over a sixth of an "
+             "octave",
+             settings->out, c + 1, error);
+    }
+    TRY(text_file_open(settings->out, &settings->write, &file));
+    for (size_t p = 0; p < (is_for_all ? 1 : mask->path_count); p++) {
+        if (!is_for_all)
+            fprintf(text_file_stream(file), "Channel: %zu\n", mask->paths[p].input + 1);
+        print_bands(&bands[mask->paths[p].column], text_file_stream(file));
+    }
+    return text_file_keep(file);
+}
+
+static enum status write_bands(const struct mask_convert_settings *settings,
+                               const struct mask *mask)
+{
+    if (!mask->rate)
+        return fail(CAUSE_USAGE, "mask %s has no rate: give --rate", mask->name);
+    TRY(mask_check_eqapo(mask));
+    struct eq_bands *bands = calloc(mask->columns, sizeof *bands);
+    enum status status = bands ? fit_columns(settings, mask, bands) : fail_memory("an equaliser");
+    free(bands);
     return status;
 }
 
@@ -700,6 +750,30 @@ static enum status load_mask(const struct mask_convert_settings *settings, struc
     return status;
 }
 
+/* Levels at 48 frequencies per octave, each the mean power over an Nth of an octave. */
+static enum status write_smoothed(const struct mask_convert_settings *settings,
+                                  const struct mask *mask)
+{
+    struct text_file *file;
+    double high = 0.45 * mask->rate, low = fmin(10, high / 2);
+    struct response_axis axis = {low, high, (size_t)(48 * log2(high / low)),
+                                 1 / (double)settings->smooth};
+    double *levels = calloc(axis.points, sizeof *levels);
+    enum status status =
+        levels ? response_measure(mask, mask->rate, &axis, levels) : fail_memory("a response");
+    if (status == STATUS_OK)
+        status = text_file_open(settings->out, &settings->write, &file);
+    if (status == STATUS_OK) {
+        fputs("* Frequency(Hz) Level(dB)\n", text_file_stream(file));
+        for (size_t p = 0; p < axis.points; p++)
+            fprintf(text_file_stream(file), "%.9g %.5f\n", response_frequency(&axis, (double)p),
+                    fmax(levels[p], -LEVEL_CURVE_MOST));
+        status = text_file_keep(file);
+    }
+    free(levels);
+    return status;
+}
+
 /* Writes the frequency response at 48 frequencies per octave. The phase is relative to time
  * zero. */
 static enum status write_response(const struct mask_convert_settings *settings,
@@ -710,6 +784,8 @@ static enum status write_response(const struct mask_convert_settings *settings,
     if (mask->columns != 1 || mask->rate == 0)
         return fail(CAUSE_USAGE, "%s holds the response of one channel at a rate: set %s",
                     settings->out, mask->rate ? "channel=, as in hall.wav,channel=1" : "--rate");
+    if (settings->smooth)
+        return write_smoothed(settings, mask);
     TRY(mask_spectrum_init(&spectrum, mask, 0, mask->rate));
     enum status status = text_file_open(settings->out, &settings->write, &file);
     if (status == STATUS_OK) {
@@ -742,8 +818,14 @@ static enum status convert(void *options)
         return fail(CAUSE_USAGE,
                     "%s must end with .wav, .txt, .mask or .frd, or --to must name a program",
                     settings->out);
+    if (settings->bands && (!settings->to || strcmp(settings->to, "eqapo") != 0))
+        return fail(CAUSE_USAGE, "--bands is for --to eqapo");
+    if (settings->smooth && (settings->to || !is_response))
+        return fail(CAUSE_USAGE, "--smooth is for an OUT that ends with .frd");
     enum status status = load_mask(settings, &mask);
-    if (status == STATUS_OK && settings->to)
+    if (status == STATUS_OK && settings->bands)
+        status = write_bands(settings, mask);
+    else if (status == STATUS_OK && settings->to)
         status = write_config(settings, mask);
     else if (status == STATUS_OK && is_response)
         status = write_response(settings, mask);
@@ -764,6 +846,12 @@ static const struct option_row convert_rows[] = {
              "write a configuration of jconvolver (and fconvolver),\n"
              "camilladsp, brutefir, eqapo or pipewire, and its files beside it",
              .name_at = mask_config_program),
+    OPT_INTEGER("bands", "N", struct mask_convert_settings, bands, 1, BAND_FIT_MOST,
+                "with --to eqapo: write N peaks and shelves that come close to\n"
+                "the magnitude, for devices that take no taps"),
+    OPT_INTEGER("smooth", "N", struct mask_convert_settings, smooth, 1, 96,
+                "with .frd: the mean over an Nth of an octave, without phase;\n"
+                "also the long-term spectrum of a sound"),
     OPT_CHOICE("format", "FORMAT", struct mask_convert_settings, write.is_double, format_names,
                "precision of the taps written: float (default) or double"),
     OPT_STRING("raw", "FORMAT", struct mask_convert_settings, raw,

@@ -190,9 +190,13 @@ struct family {
 };
 
 static const struct family families[] = {
-    {"filters", design_filters},       {"simple masks", design_simple},
-    {"equalisers", design_equalisers}, {"rooms", design_rooms},
-    {"measurements", design_measure},  {"made of other masks", design_combine},
+    {"filters", design_filters},
+    {"simple masks", design_simple},
+    {"equalisers", design_equalisers},
+    {"rooms", design_rooms},
+    {"measurements", design_measure},
+    {"corrections", design_correct},
+    {"made of other masks", design_combine},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -239,19 +243,30 @@ static const char *file_of(const char *value)
     return kind ? NULL : value;
 }
 
-/* In kinds that consist of masks, a mask is at the start and after each *. An option may name a
- * file, too. */
+/* Whether an option's value is one of `words`, or begins with one that ends in a colon. */
+static bool is_word_of(const char *words, const char *value)
+{
+    for (size_t size; words && *words; words += size + strspn(words + size, " ")) {
+        size = strcspn(words, " ");
+        if (strncmp(words, value, size) == 0 && (words[size - 1] == ':' || !value[size]))
+            return true;
+    }
+    return false;
+}
+
+/* In kinds that consist of masks or name files, one is at the start and after each *. An option may
+ * name a file, too. */
 bool design_file_in(char *const *spec, size_t word, size_t from, size_t *start, size_t *length)
 {
     const struct design_kind *kind = kind_of(spec[0]);
-    bool has_parts = kind && kind->make_parts;
+    bool has_parts = kind && (kind->make_parts || kind->names_files);
     size_t key = kind && kind->file_option ? strlen(kind->file_option) : 0;
     if (word > 0 && key && from == 0 && strncmp(spec[word], kind->file_option, key) == 0) {
         *start = key;
         *length = strlen(spec[word]) - key;
-        return *length > 0;
+        return *length > 0 && !is_word_of(kind->file_words, spec[word] + key);
     }
-    if (!kind || (word > 0 && !has_parts))
+    if (!kind || (word > 0 && !kind->make_parts))
         return false;
     const char *text = spec[word], *mark = strchr(text, word == 0 ? ':' : '*');
     for (; mark; mark = has_parts ? strchr(mark + 1, '*') : NULL) {
@@ -432,11 +447,12 @@ enum status design_load(char **spec, uint32_t rate, const struct mask_load_optio
 
 void design_print_kind(FILE *stream, const struct design_kind *kind)
 {
-    enum { INDENT = 8 };
+    enum { INDENT = 8, OPTIONS_INDENT = 17 };
     fprintf(stream, "  %s\n", kind->example);
     wrapped_print(stream, "", INDENT, kind->help, strlen(kind->help));
     if (*kind->options)
-        fprintf(stream, "        options: %s\n", kind->options);
+        wrapped_print(stream, "        options:", OPTIONS_INDENT, kind->options,
+                      strlen(kind->options));
 }
 
 void design_print_kinds(FILE *stream)

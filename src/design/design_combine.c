@@ -61,8 +61,8 @@ static enum status split_operands(char **spec, struct combined *operands)
     return STATUS_OK;
 }
 
-static enum status load_inner(const struct design_kind *kind, char **spec, uint32_t rate,
-                              const struct mask_load_options *load, struct mask **mask)
+enum status design_load_part(const struct design_kind *kind, char **spec, uint32_t rate,
+                             const struct mask_load_options *load, struct mask **mask)
 {
     const struct mask_load_options options = {.allow_truncated = load->allow_truncated,
                                               .distrusts_configs = load->distrusts_configs,
@@ -81,7 +81,7 @@ static enum status load_operand(struct combined *operands, size_t operand, uint3
     char **spec = operands->spec[operand];
     if (!*spec[0])
         return fail(CAUSE_USAGE, "combine: a mask is missing beside a *");
-    TRY(load_inner(&design_combine[0], spec, rate, load, &operands->masks[operand]));
+    TRY(design_load_part(&design_combine[0], spec, rate, load, &operands->masks[operand]));
     if (operand + 1 < operands->count && spec[1])
         return fail(CAUSE_USAGE, "combine: %s has no option '%s'; options of the stage go last",
                     spec[0], spec[1]);
@@ -232,7 +232,7 @@ static enum status load_inverted(const struct design_spec *spec, struct design *
                                  struct mask **mask)
 {
     char *name = strdup(spec->value), *inner[] = {name, NULL};
-    enum status status = name ? load_inner(spec->kind, inner, design->rate, spec->load, mask)
+    enum status status = name ? design_load_part(spec->kind, inner, design->rate, spec->load, mask)
                               : fail_memory("a mask");
     free(name);
     TRY(status);

@@ -51,7 +51,9 @@ struct design_kind {
     const char *options; /* options besides rate, such as "taps, window"; "": none */
     const char *help;
     bool names_file;         /* the value names a file; a design rate of 0 is then set by `make` */
+    bool names_files;        /* the value names files with * between */
     const char *file_option; /* option that names a file, such as "sweep="; NULL: none */
+    const char *file_words;  /* its values that name no file, such as "flat tilt:"; NULL: none */
     enum status (*make)(const struct design_spec *spec, struct design *design);
     /* Used instead of `make` by kinds that consist of masks. Removes the words it used from `spec`.
      * A rate of 0 in `design` means unknown. */
@@ -61,7 +63,7 @@ struct design_kind {
 
 /* Families of kinds. The last row of each has no name. */
 extern const struct design_kind design_filters[], design_simple[], design_equalisers[],
-    design_rooms[], design_measure[], design_combine[];
+    design_rooms[], design_measure[], design_correct[], design_combine[];
 
 /* ---- parsing; errors are usage unless stated otherwise ----
  *
@@ -97,6 +99,11 @@ MUST_CHECK enum status design_parse(const struct design_spec *spec, const char *
 /* Refuse a SPEC without a value after the colon, or with one. */
 MUST_CHECK enum status design_need_value(const struct design_spec *spec);
 MUST_CHECK enum status design_no_value(const struct design_spec *spec);
+
+/* Loads a mask that a kind's value names, which may be a SPEC. rate 0: unknown. Refuses masks with
+ * their own routing. */
+MUST_CHECK enum status design_load_part(const struct design_kind *kind, char **spec, uint32_t rate,
+                                        const struct mask_load_options *load, struct mask **mask);
 
 /* Prints the help of a kind. */
 void design_print_kind(FILE *stream, const struct design_kind *kind);

@@ -483,15 +483,15 @@ static void print_eqapo(const struct mask *mask, const char *stem, bool is_doubl
                 mask->paths[p].column + 1);
 }
 
-static enum status check_eqapo(const struct mask *mask)
+enum status mask_check_eqapo(const struct mask *mask)
 {
     for (size_t p = 0; p < mask->path_count; p++)
         for (size_t q = 0; q <= p; q++)
             if (mask->paths[p].input != mask->paths[p].output ||
                 (q < p && mask->paths[q].input == mask->paths[p].input))
                 return fail(CAUSE_UNSUPPORTED,
-                            "mask %s routes one channel to another, which Equalizer APO's "
-                            "Convolution: cannot",
+                            "mask %s routes one channel to another, which halo does not write for "
+                            "Equalizer APO",
                             mask->name);
     return STATUS_OK;
 }
@@ -510,7 +510,7 @@ static const struct config_writer {
     {"jconvolver", ".wav", true, NULL, print_jconvolver, false},
     {"camilladsp", ".wav", true, NULL, print_camilladsp, false},
     {"brutefir", ".f32", false, check_brutefir, print_brutefir, false},
-    {"eqapo", ".wav", false, check_eqapo, print_eqapo, false},
+    {"eqapo", ".wav", false, mask_check_eqapo, print_eqapo, false},
     {"pipewire", ".wav", true, check_pipewire, print_pipewire, true},
 };
 

@@ -37,6 +37,9 @@ MUST_CHECK enum status mask_config_write(const char *program, const struct mask 
                                          const char *path,
                                          const struct mask_write_settings *settings);
 
+/* Refuses a routed mask that mixes channels, which Equalizer APO's configurations from here do not. */
+MUST_CHECK enum status mask_check_eqapo(const struct mask *mask);
+
 /* A text file. text_file_keep completes and closes it. After an error it leaves no file. */
 struct text_file;
 MUST_CHECK enum status text_file_open(const char *path, const struct mask_write_settings *settings,
