@@ -11,6 +11,7 @@
 
 enum { RECORDED_MOST = 1 << 23 /* frames; memory is about 100 bytes for each */, FLAT = 2 };
 
+static const double FADED = 7e-4;      /* seconds kept before it rises */
 static const double BEFORE = 0.001;    /* seconds kept before the direct sound */
 static const double KEPT_LEAST = 0.02; /* seconds */
 static const double SNR_LEAST = 10;    /* dB */
@@ -67,6 +68,7 @@ struct deconvolution {
     struct deconvolver *deconvolver;
     uint32_t rate;
     ptrdiff_t direct; /* frame of the earliest direct sound */
+    ptrdiff_t onset;  /* frame where a direct sound begins */
     size_t before;    /* frames kept before it */
 };
 
@@ -165,6 +167,8 @@ static enum status find_direct(struct deconvolution *job)
         TRY(check_channel(job->recorded, c));
         add_channel(job, c);
         ptrdiff_t direct = deconvolver_direct(job->deconvolver, &peak);
+        ptrdiff_t onset = deconvolver_onset(job->deconvolver, direct);
+        job->onset = c == 0 || onset < job->onset ? onset : job->onset;
         if (c == 0 || direct < job->direct)
             job->direct = direct;
         earliest = fmin(earliest, peak);
@@ -224,7 +228,8 @@ static enum status deconvolve(struct deconvolution *job, struct design *design)
                            design->rate, job->sweep.rate ? &job->sweep : NULL, &job->deconvolver));
     TRY(find_direct(job));
     TRY(read_kept(job, design->rate, &kept));
-    job->before = (size_t)lround(BEFORE * design->rate);
+    job->before = (size_t)fmax(round(BEFORE * design->rate),
+                               (double)(job->direct - job->onset) + floor(FADED * design->rate));
     TRY(design_alloc(design, job->recorded->columns, job->before + kept));
     design->origin = job->before;
     TRY(fill_columns(job, design));

@@ -64,10 +64,12 @@ static const struct option_row sweep_rows[] = {
            "dB SPL of full scale at the microphone, for levels in dB SPL",
            .given = OPT_GIVEN(struct measure_options, has_full_scale)),
     OPT_DB("spl", struct measure_options, calibrator, 40, 140,
-           "find --full-scale: the microphone is in a calibrator of DB",
+           "find --full-scale, and nothing else: the microphone of the first\n"
+           "input is in a calibrator of DB",
            .given = OPT_GIVEN(struct measure_options, has_calibrator)),
     OPT_FILE("take", "FILE", struct measure_options, take,
-             "use a recording of halo measure again, without a device"),
+             "use a recording of halo measure again, without a device; only\n"
+             "--calibration, --full-scale and --hesuvi change what comes out"),
     OPT_FLAG("hesuvi", struct measure_options, hesuvi,
              "write HeSuVi's 14 channels: seven loudspeakers FL FR FC BL BR SL SR\n"
              "(or eight, with LFE fourth) at two ears"),

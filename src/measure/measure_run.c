@@ -134,12 +134,14 @@ static enum status check_take(struct device *device, const struct take *take)
 {
     size_t clipped = atomic_load(&take->clipped);
     double at = (double)atomic_load(&take->frames) / take->plan.rate_in;
+    struct device_info info;
+    device_info(device, &info);
     if (stop_requested())
         return fail(CAUSE_INTERRUPTED, "stopped; nothing was written");
     if (clipped)
         return fail(CAUSE_OTHER,
-                    "input %zu reached full scale after %.1f s: turn down the gain of the "
-                    "microphone or --level; nothing was written",
+                    "input %zu reached full scale after %.1f s: turn down its gain or "
+                    "--level; nothing was written",
                     take->plan.input_of[clipped - 1], at);
     if (atomic_load(&take->lost))
         return fail(CAUSE_DEVICE,
@@ -148,6 +150,9 @@ static enum status check_take(struct device *device, const struct take *take)
                     at);
     if (device_state(device) != DEVICE_RUNNING)
         return fail(CAUSE_DEVICE, "the device was lost after %.1f s; nothing was written", at);
+    if (info.rate != take->plan.sweep.rate || info.rate_in != take->plan.rate_in)
+        return fail(CAUSE_DEVICE, "the device changed its rate after %.1f s; nothing was written",
+                    at);
     return STATUS_OK;
 }
 
@@ -211,11 +216,11 @@ static enum status make_take(const struct measure_options *options, struct view 
          plan.device, plan.sweep.seconds, plan.sweep.from, plan.sweep.to, plan.repeats,
          plural_s(plan.repeats), plan.outputs, plural_s(plan.outputs));
     enum status status = record_take(view, device, *take);
-    bool stuck = !device_stop(device);
-    if (status == STATUS_OK || !stuck)
+    if (device_stop(device))
         return status;
     *take = NULL; /* leaked: a step that hangs still uses it */
-    return status;
+    return status == STATUS_OK ? fail(CAUSE_DEVICE, "the device hangs; nothing was written")
+                               : status;
 }
 
 /* Opens a screen if there is a terminal for it. */
@@ -299,42 +304,36 @@ static char *take_path(const char *output)
                : path;
 }
 
-static void print_path(const struct measured_path *path, double spl)
+/* `full_scale`: dB SPL of full scale; NAN: unknown. */
+static void print_path(const struct measured_path *path, double full_scale)
 {
     enum { THIRD_1K = 17 };
-    double sum = 0;
-    for (size_t n = 0; n < MEASURED_ORDERS; n++)
-        if (isfinite(path->distortion[n][THIRD_1K]))
-            sum += pow(10, path->distortion[n][THIRD_1K] / 10);
+    double thd = measured_thd(path, THIRD_1K), loudest = NAN;
     if (!isfinite(path->snr_all)) {
         printf("output %zu to input %zu: nothing\n", path->output, path->input);
         return;
     }
+    for (size_t t = 0; t < MEASURED_THIRDS; t++)
+        loudest = fmax(loudest, path->level[t]); /* fmax() skips NAN */
     printf("output %zu to input %zu: %.2f ms, %.1f dB over the noise", path->output, path->input,
            rint(1e5 * path->delay) / 100 + 0.0, path->snr_all); /* + 0.0 avoids -0.00 */
-    if (sum > 0)
-        printf(", distortion at 1 kHz %.3g %%", 100 * sqrt(sum));
-    if (isfinite(spl))
-        printf(", up to %.1f dB SPL", spl);
+    if (isfinite(thd))
+        printf(", distortion at 1 kHz %.3g %%", 100 * pow(10, thd / 20));
+    if (isfinite(full_scale + loudest))
+        printf(", up to %.1f dB SPL", loudest + full_scale);
     puts("");
 }
 
-static enum status print_results(const struct measure_options *options, const struct take *take,
-                                 const char *recording, size_t zero,
-                                 const struct measurement *measurement)
+static enum status print_results(const struct measure_options *options, const char *recording,
+                                 size_t zero, const struct measurement *measurement)
 {
     if (options->play.json)
         return json_print(json_pack("{s:o, s:o, s:I, s:o}", "mask", json_text(options->output),
                                     "recording", json_text(recording), "zero_tap", (json_int_t)zero,
                                     "measurement", measurement_object(measurement)),
                           JSON_REAL_PRECISION(9), "the measurement");
-    for (size_t p = 0; p < measurement->path_count; p++) {
-        const struct measured_path *path = &measurement->paths[p];
-        size_t input = find_channel(take->plan.input_of, take->plan.inputs, path->input);
-        print_path(path, options->has_full_scale && input != TAKE_NONE
-                             ? take_sweep_level(take, input) + options->full_scale
-                             : NAN);
-    }
+    for (size_t p = 0; p < measurement->path_count; p++)
+        print_path(&measurement->paths[p], measurement->full_scale + measurement->level);
     if (measurement->drift != 0)
         printf("the input's clock is faster by %.2f ppm, which was taken out\n",
                measurement->drift);
@@ -349,7 +348,11 @@ static enum status write_results(const struct measure_options *options, const st
     const struct mask_write_settings settings = {.force = options->play.force};
     if (!options->take)
         TRY(take_write(take, recording, options->play.force));
-    return mask_write_wav(mask, options->output, &settings);
+    enum status status = mask_write_wav(mask, options->output, &settings);
+    if (status != STATUS_OK && !options->take)
+        note("the recording is in %s: halo measure FILE.wav --take %s uses it", recording,
+             recording);
+    return status;
 }
 
 static enum status finish(const struct measure_options *options, const struct take *take,
@@ -373,7 +376,7 @@ static enum status finish(const struct measure_options *options, const struct ta
     if (status == STATUS_OK)
         status = write_results(options, take, recording, mask);
     if (status == STATUS_OK)
-        status = print_results(options, take, recording, zero, measurement);
+        status = print_results(options, recording, zero, measurement);
     mask_destroy(mask);
     measurement_destroy(measurement);
     return status;

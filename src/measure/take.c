@@ -274,6 +274,8 @@ HALO_REALTIME static void record(struct take *take, enum take_phase phase, const
                                  size_t frames, bool lost)
 {
     meter_process(take->meter, in, frames);
+    if (phase == TAKE_SWEEPS && atomic_load_explicit(&take->frames, memory_order_relaxed) == 0)
+        atomic_store(&take->clipped, 0); /* what clipped while levels were set */
     for (size_t c = 0; c < take->plan.inputs && phase != TAKE_SILENT; c++)
         if (audio_peak(in[c], frames) >= FULL_SCALE)
             atomic_store(&take->clipped, c + 1);

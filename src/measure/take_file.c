@@ -45,9 +45,13 @@ static bool read_channels(const json_t *list, size_t *channels, size_t *count)
     *count = json_array_size(list);
     if (*count == 0 || *count > DEVICE_CHANNELS_MOST)
         return false;
-    for (size_t i = 0; i < *count; i++)
-        channels[i] = (size_t)json_integer_value(json_array_get(list, i));
-    return true;
+    bool is_right = true;
+    for (size_t i = 0; i < *count; i++) {
+        json_int_t channel = json_integer_value(json_array_get(list, i));
+        is_right = is_right && channel >= 1 && channel <= DEVICE_CHANNELS_MOST;
+        channels[i] = (size_t)channel;
+    }
+    return is_right;
 }
 
 static bool read_channel(json_int_t number, size_t count, size_t *channel)
@@ -65,7 +69,9 @@ static bool is_sound(const struct take_plan *plan)
     return rate > 0 && rate <= rate_most && ratio <= ratio_most && ratio >= 1 / ratio_most &&
            plan->repeats > 0 && plan->repeats <= REPEATS_MOST && plan->pause > 0 &&
            (double)plan->pause <= most && (double)plan->latency <= most &&
-           plan->sweep.seconds <= seconds_most && fabs(plan->level) <= level_most;
+           plan->sweep.seconds <= seconds_most && fabs(plan->level) <= level_most &&
+           (plan->reference == TAKE_NONE || plan->inputs > 1) &&
+           (plan->reference_output == TAKE_NONE || plan->outputs > 1);
 }
 
 /* Fails without a message: the caller knows the file. */

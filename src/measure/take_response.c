@@ -1,8 +1,9 @@
 #include "measure/take_response.h"
 
-#include "base/plural.h"
+#include "base/stop.h"
 #include "design/design.h"
 #include "signal/fft_double.h"
+#include "signal/taps.h"
 #include "sweep/deconvolve.h"
 
 #include <math.h>
@@ -12,9 +13,11 @@
 
 static const double EARLIER = 0.02; /* seconds of a recording before the first direct sound */
 static const double LEAD = 1e-3;    /* seconds before a direct sound that a mask has at least */
+static const double FADED = 7e-4;   /* seconds before its rise */
 static const double SEARCHED = 1;   /* seconds in which the first sweep must arrive */
 static const double SNR_LEAST = 10; /* dB */
-static const double SNR_GOOD = 30;  /* dB */
+static const double REFERENCE_LEAST = 1e-4; /* energy of the sweeps of other outputs */
+static const double SNR_GOOD = 30;          /* dB */
 static const double SNR_THIRD = 15; /* dB by which the best third of a full-range path is better */
 enum { CLOCK_ROUNDS = 3, CLOCK_FRAMES = 1 << 12 };
 
@@ -28,51 +31,25 @@ struct response_work {
     const struct take_settings *settings;
     size_t outputs[DEVICE_CHANNELS_MOST], inputs[DEVICE_CHANNELS_MOST]; /* that are measured */
     size_t output_count, input_count;
-    size_t best;                  /* input that hears output 1 best */
-    double stretch;               /* rate of the input's clock over that of the output's */
-    size_t kept;                  /* frames of a response */
-    double *taps;                 /* [kept] */
-    struct sound_in_double swept; /* the sweep with the calibrations */
-    struct sound_in_double part;  /* a part of the recording */
-    size_t search_frames;         /* of the part in which the first sweep is found */
-    double arrival;               /* frames from a sweep's place in the plan to its part */
-    /* frames of a part's response: time zero, the first direct sound, the first tap */
-    ptrdiff_t zero, first, begin;
-    const char *timing; /* what time zero is */
+    double offsets[DEVICE_CHANNELS_MOST]; /* means of the inputs */
+    size_t best;                          /* input that hears output 1 best */
+    double stretch;                       /* rate of the input's clock over that of the output's */
+    size_t kept;                          /* frames of a response */
+    double *taps;                         /* [kept] */
+    struct sound_in_double swept;         /* the sweep with the calibrations */
+    struct sound_in_double part;          /* a part of the recording */
+    size_t search_frames;                 /* of the part in which the first sweep is found */
+    double arrival;                       /* frames from a sweep's place in the plan to its part */
+    /* frames of a part's response: time zero, the first and the last direct sound, where the first
+     * one begins, the first tap */
+    ptrdiff_t zero, first, last, onset, begin;
+    const char *timing;      /* what time zero is */
+    double reference_energy; /* of what it recorded of output 1 */
+    bool by_reference; /* the sound that is divided out was recorded, with the same fractions */
     struct deconvolver *deconvolver;
 };
 
 /* ---- the sound that is divided out ---- */
-
-static enum status convolve(struct sound_in_double *sound, const double *taps, size_t count)
-{
-    struct fft_double *fft;
-    size_t frames = sound->frames + count - 1, length = fft_double_fitting(frames);
-    double complex *bins = calloc(length / 2 + 1, sizeof *bins);
-    double *result = calloc(frames, sizeof *result);
-    enum status status = bins && result ? fft_double_create(length, &fft) : fail_memory("a sweep");
-    if (status == STATUS_OK) {
-        double *samples = fft_double_samples(fft);
-        memset(samples, 0, length * sizeof *samples);
-        memcpy(samples, taps, count * sizeof *samples);
-        fft_double_forward(fft);
-        memcpy(bins, fft_double_bins(fft), (length / 2 + 1) * sizeof *bins);
-        memset(samples, 0, length * sizeof *samples);
-        memcpy(samples, sound->samples, sound->frames * sizeof *samples);
-        fft_double_forward(fft);
-        for (size_t b = 0; b <= length / 2; b++)
-            fft_double_bins(fft)[b] *= bins[b] / (double)length;
-        fft_double_inverse(fft);
-        memcpy(result, samples, frames * sizeof *samples);
-        fft_double_destroy(fft);
-        free(sound->samples);
-        *sound = (struct sound_in_double){result, frames};
-    }
-    free(bins);
-    if (status != STATUS_OK)
-        free(result);
-    return status;
-}
 
 enum status take_calibration_load(const char *file, uint32_t rate, struct mask **mask)
 {
@@ -92,8 +69,18 @@ static enum status calibrate(const struct response_work *work, const char *file,
 {
     struct mask *mask;
     TRY(take_calibration_load(file, work->take->plan.rate_in, &mask));
-    enum status status = convolve(sound, mask_column(mask, 0), mask->taps);
+    size_t frames = sound->frames + mask->taps - 1;
+    double *result = audio_alloc_in_double(frames);
+    enum status status = result ? taps_convolve(sound->samples, sound->frames, mask_column(mask, 0),
+                                                mask->taps, result)
+                                : fail_memory("a sweep");
     mask_destroy(mask);
+    if (status == STATUS_OK) {
+        free(sound->samples);
+        *sound = (struct sound_in_double){result, frames};
+    } else {
+        free(result);
+    }
     return status;
 }
 
@@ -131,6 +118,7 @@ static enum status divide_by(struct response_work *work, const struct sweep *swe
 static enum status divide_by_sweep(struct response_work *work)
 {
     const struct take_plan *plan = &work->take->plan;
+    work->by_reference = false;
     TRY(make_swept(&plan->sweep, work->stretch, audio_from_db(plan->level), &work->swept));
     TRY(calibrate_all(work, &work->swept));
     return divide_by(work, &plan->sweep, &work->swept);
@@ -145,14 +133,15 @@ static double part_at(const struct response_work *work, size_t number, size_t re
     return at + work->arrival;
 }
 
-/* Copies frames [at, at + part.frames) of an input; frames outside of the recording are silent. */
+/* Copies frames [at, at + part.frames) of an input, without its offset. Frames outside of the
+ * recording are silent. */
 static void copy_part(const struct response_work *work, size_t input, double at)
 {
     const float *recorded = work->take->recorded.data[input];
-    double end = (double)work->take->recorded.frames;
+    double end = (double)work->take->recorded.frames, offset = work->offsets[input];
     for (size_t i = 0; i < work->part.frames; i++) {
         double frame = at + (double)i;
-        work->part.samples[i] = frame >= 0 && frame < end ? (double)recorded[(size_t)frame] : 0;
+        work->part.samples[i] = frame >= 0 && frame < end ? recorded[(size_t)frame] - offset : 0;
     }
 }
 
@@ -160,7 +149,8 @@ static void add_part(const struct response_work *work, size_t input, size_t numb
 {
     double at = part_at(work, number, repeat), whole = floor(at);
     copy_part(work, input, whole);
-    deconvolver_add(work->deconvolver, work->part.samples, work->part.frames, at - whole);
+    deconvolver_add(work->deconvolver, work->part.samples, work->part.frames,
+                    work->by_reference ? 0 : at - whole);
 }
 
 static void add_parts(const struct response_work *work, size_t input, size_t number)
@@ -185,7 +175,18 @@ static enum status divide_by_reference(struct response_work *work, size_t number
         for (size_t i = 0; i < played.frames; i++)
             played.samples[i] += work->part.samples[i] / (double)plan->repeats;
     }
-    enum status status = calibrate_all(work, &played);
+    double energy = 0;
+    for (size_t i = 0; i < played.frames; i++)
+        energy += played.samples[i] * played.samples[i];
+    work->reference_energy = number == 0 ? energy : work->reference_energy;
+    work->by_reference = true;
+    enum status status =
+        energy >= REFERENCE_LEAST * work->reference_energy
+            ? calibrate_all(work, &played)
+            : fail(CAUSE_OTHER,
+                   "the reference, input %zu, does not hear output %zu: with --reference IN:OUT "
+                   "output OUT plays all sweeps for it",
+                   plan->input_of[plan->reference], plan->output_of[work->outputs[number]]);
     if (status == STATUS_OK)
         status = divide_by(work, &plan->sweep, &played);
     free(played.samples);
@@ -300,11 +301,59 @@ static enum status find_clocks(struct response_work *work)
 
 /* ---- time zero ---- */
 
+/* The SNR in dB, of a subwoofer in its band. NAN: nothing is heard. */
+static double snr_of(const struct measured_path *path)
+{
+    double snr = path->snr_all;
+    for (size_t t = 0; t < MEASURED_THIRDS; t++)
+        snr = fmax(snr, path->snr[t] - SNR_THIRD);
+    return snr;
+}
+
+/* Finds the first direct sound of all paths but those without any, and where the first begins. */
+static enum status find_first(struct response_work *work)
+{
+    work->first = work->onset = (ptrdiff_t)work->part.frames;
+    work->last = PTRDIFF_MIN;
+    for (size_t o = 0; o < work->output_count; o++) {
+        TRY(divide_by_reference(work, o));
+        for (size_t i = 0; i < work->input_count; i++) {
+            struct measured_path path;
+            double peak;
+            if (stop_requested())
+                return fail(CAUSE_INTERRUPTED, "stopped; nothing was written");
+            add_parts(work, work->inputs[i], o);
+            TRY(study(work, &path, &peak));
+            if (!(snr_of(&path) >= SNR_LEAST))
+                continue;
+            ptrdiff_t onset = deconvolver_onset(work->deconvolver, lround(peak));
+            work->first = lround(peak) < work->first ? lround(peak) : work->first;
+            work->last = lround(peak) > work->last ? lround(peak) : work->last;
+            work->onset = onset < work->onset ? onset : work->onset;
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Finds the first direct sound. If it comes before that of output 1, all parts begin earlier. */
+static enum status find_arrivals(struct response_work *work)
+{
+    ptrdiff_t earlier = (ptrdiff_t)(EARLIER * work->take->plan.rate_in);
+    TRY(find_first(work));
+    if (work->onset >= earlier / 2 || work->take->plan.reference != TAKE_NONE)
+        return STATUS_OK;
+    work->arrival -= (double)(earlier - work->onset);
+    return find_first(work);
+}
+
 static enum status find_mark(struct response_work *work)
 {
     const struct take_plan *plan = &work->take->plan;
     struct sound_in_double played = {0};
+    struct measured_path path = {0};
     struct sweep mark;
+    size_t between = take_sweep_at(plan, 0, 0) - take_mark_at(plan);
+    work->part.frames = (size_t)((double)between * work->stretch); /* without the first sweep */
     TRY(take_mark_init(plan, &mark));
     enum status status = make_swept(&mark, work->stretch, 1, &played);
     if (status == STATUS_OK)
@@ -315,61 +364,46 @@ static enum status find_mark(struct response_work *work)
         copy_part(work, work->inputs[0], floor(at));
         deconvolver_add(work->deconvolver, work->part.samples, work->part.frames, at - floor(at));
         work->zero = deconvolver_direct(work->deconvolver, &peak);
-        status = divide_by_sweep(work);
+        status = study(work, &path, &peak);
     }
     free(played.samples);
-    return status;
-}
-
-/* The SNR in dB, of a subwoofer in its band. NAN: nothing is heard. */
-static double snr_of(const struct measured_path *path)
-{
-    double snr = path->snr_all;
-    for (size_t t = 0; t < MEASURED_THIRDS; t++)
-        snr = fmax(snr, path->snr[t] - SNR_THIRD);
-    return snr;
-}
-
-/* Finds the first direct sound of all paths but those without any. */
-static enum status find_first(struct response_work *work)
-{
-    work->first = (ptrdiff_t)work->part.frames;
-    for (size_t o = 0; o < work->output_count; o++) {
-        TRY(divide_by_reference(work, o));
-        for (size_t i = 0; i < work->input_count; i++) {
-            struct measured_path path;
-            double peak;
-            add_parts(work, work->inputs[i], o);
-            TRY(study(work, &path, &peak));
-            if (snr_of(&path) >= SNR_LEAST && lround(peak) < work->first)
-                work->first = lround(peak);
-        }
-    }
-    return STATUS_OK;
+    work->part.frames = (size_t)((double)take_slot_frames(plan) * work->stretch);
+    if (status == STATUS_OK && !(path.snr_all >= SNR_LEAST))
+        status = fail(CAUSE_OTHER,
+                      "input %zu does not hear the mark, which output %zu plays from 1 to 16 kHz: "
+                      "--mark needs a loudspeaker for the treble",
+                      plan->input_of[work->inputs[0]], plan->output_of[plan->mark]);
+    return status == STATUS_OK ? divide_by_sweep(work) : status;
 }
 
 static enum status find_zero(struct response_work *work)
 {
     const struct take_plan *plan = &work->take->plan;
-    work->timing = "sound";
-    if (plan->reference == TAKE_NONE && plan->mark != TAKE_NONE)
-        TRY(find_mark(work));
-    TRY(find_first(work));
+    TRY(find_arrivals(work));
     ptrdiff_t stated = (ptrdiff_t)((double)plan->latency - work->arrival);
+    work->timing = "sound";
+    work->zero = work->first;
     if (plan->reference != TAKE_NONE) {
         work->timing = "loopback";
         work->zero = 0;
     } else if (plan->mark != TAKE_NONE) {
         work->timing = "mark";
+        TRY(find_mark(work));
     } else if (plan->latency > 0 && !plan->two_clocks && stated <= work->first) {
         work->timing = "device";
         work->zero = stated;
-    } else {
-        work->zero = work->first;
     }
-    ptrdiff_t lead = (ptrdiff_t)ceil(LEAD * plan->rate_in);
-    work->begin = work->zero < work->first - lead ? work->zero : work->first - lead;
-    return STATUS_OK;
+    ptrdiff_t begin = work->first - (ptrdiff_t)ceil(LEAD * plan->rate_in);
+    ptrdiff_t rise = work->onset - (ptrdiff_t)(FADED * plan->rate_in);
+    begin = rise < begin ? rise : begin;
+    work->begin = work->zero < begin ? work->zero : begin;
+    ptrdiff_t last = work->last > work->zero ? work->last : work->zero;
+    if (last < work->begin + (ptrdiff_t)work->kept)
+        return STATUS_OK;
+    return fail(CAUSE_USAGE,
+                "a direct sound arrives %.0f ms after the first, when the responses end: measure "
+                "with a longer --pause",
+                1e3 * (double)(last - work->begin) / plan->rate_in);
 }
 
 /* ---- responses ---- */
@@ -382,7 +416,8 @@ static void check_path(struct measured_path *path, double *taps, size_t count)
         return;
     if (snr >= SNR_LEAST) {
         warning("input %zu hears output %zu only %.0f dB above the noise; a higher --level, a "
-                "longer --length or more --repeats help",
+                "longer --length, more --repeats, or a --pause as long as the room reverberates "
+                "help",
                 path->input, path->output, snr);
         return;
     }
@@ -439,6 +474,8 @@ static enum status take_path(struct response_work *work, size_t o, size_t i, str
     const struct take_plan *plan = &work->take->plan;
     double peak;
     add_parts(work, work->inputs[i], o);
+    if (stop_requested())
+        return fail(CAUSE_INTERRUPTED, "stopped; nothing was written");
     deconvolver_direct(work->deconvolver, &peak);
     TRY(deconvolver_finish(work->deconvolver, work->begin, work->kept,
                            mask_column(mask, o * work->input_count + i), path));
@@ -492,6 +529,11 @@ static enum status work_init(struct response_work *work)
     double longest = fmax(
         (double)take_slot_frames(plan), /* the next sweep is not in it */
         (double)(take_sweep_at(plan, 0, 0) - checked_frames(plan) + plan->sweep.frames) + after);
+    for (size_t i = 0; i < plan->inputs; i++) {
+        for (size_t f = 0; f < work->take->recorded.frames; f++)
+            work->offsets[i] += work->take->recorded.data[i][f];
+        work->offsets[i] /= (double)work->take->recorded.frames;
+    }
     work->output_count = take_measured_outputs(plan, work->outputs);
     work->input_count = take_measured_inputs(plan, work->inputs);
     work->stretch = (double)plan->rate_in / plan->sweep.rate;
@@ -528,18 +570,4 @@ enum status take_responses(const struct take *take, const struct take_settings *
     (*mask)->rate = take->plan.rate_in;
     *zero = (size_t)(work.zero - work.begin);
     return STATUS_OK;
-}
-
-double take_sweep_level(const struct take *take, size_t input)
-{
-    const float *samples = take->recorded.data[input];
-    size_t second = take->plan.rate_in;
-    double loudest = 0;
-    for (size_t at = 0; at + second <= take->recorded.frames; at += second) {
-        double sum = 0;
-        for (size_t i = at; i < at + second; i++)
-            sum += (double)samples[i] * samples[i];
-        loudest = fmax(loudest, sum / (double)second);
-    }
-    return audio_to_db(sqrt(2 * loudest));
 }

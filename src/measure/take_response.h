@@ -30,7 +30,4 @@ MUST_CHECK enum status take_responses(const struct take *take, const struct take
                                       struct mask **mask, size_t *zero,
                                       struct measurement **measurement);
 
-/* The level of the loudest sweep at an input, in dB of a full-scale sine. */
-double take_sweep_level(const struct take *take, size_t input);
-
 #endif

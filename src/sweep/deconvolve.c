@@ -23,6 +23,9 @@ static const double LOW = 0.82;          /* share of the highest frequency that 
 static const double FADE = 0.0007;       /* seconds */
 static const double DIRECT = 0.3;        /* of the largest sample: least peak of the direct sound */
 static const double EARLIEST = 0.03;     /* seconds from the direct sound to the largest sample */
+static const double ONSET = 0.02;        /* seconds in which a direct sound rises */
+static const double SMOOTHED = 2e-4;     /* seconds */
+static const double RISEN = 0.015;       /* of its peak: where it begins */
 static const double BEFORE = 0.1;        /* share of a harmonic's window before its peak */
 static const double AUDIBLE = 4;         /* power of a harmonic and its noise over the noise */
 static const double KERNEL_BETA = 9;
@@ -229,6 +232,30 @@ ptrdiff_t deconvolver_direct(struct deconvolver *deconvolver, double *peak)
         best -= (ptrdiff_t)n;
     *peak = refine(deconvolver, best);
     return best;
+}
+
+/* The sum of a fifth of a millisecond about a frame, in which the ringing above a sweep's end vanishes. */
+static double smoothed_at(const struct deconvolver *deconvolver, ptrdiff_t frame)
+{
+    ptrdiff_t half = (ptrdiff_t)(SMOOTHED / 2 * deconvolver->rate);
+    double sum = 0;
+    for (ptrdiff_t i = frame - half; i <= frame + half; i++)
+        sum += sample_at(deconvolver, i);
+    return fabs(sum);
+}
+
+ptrdiff_t deconvolver_onset(struct deconvolver *deconvolver, ptrdiff_t direct)
+{
+    if (!deconvolver->is_ready)
+        make_response(deconvolver);
+    ptrdiff_t span = (ptrdiff_t)(ONSET * deconvolver->rate), onset = direct - span;
+    double noise = 0;
+    for (ptrdiff_t i = onset - span; i < onset; i++)
+        noise = fmax(noise, smoothed_at(deconvolver, i));
+    double least = fmax(RISEN * smoothed_at(deconvolver, direct), 2 * noise);
+    while (onset < direct && smoothed_at(deconvolver, onset) < least)
+        onset++;
+    return onset;
 }
 
 /* ---- powers by frequency ---- */

@@ -38,4 +38,9 @@ MUST_CHECK enum status deconvolver_finish(struct deconvolver *deconvolver, ptrdi
  * its peak between frames as a fraction. Call before deconvolver_finish. */
 ptrdiff_t deconvolver_direct(struct deconvolver *deconvolver, double *peak);
 
+/* The frame where a direct sound begins that peaks at frame `direct`: the first within 20 ms before
+ * it that is above -36 dB of the peak, smoothed over a fifth of a millisecond, and above what comes
+ * before. Keep 0.7 ms more, which are faded in. */
+ptrdiff_t deconvolver_onset(struct deconvolver *deconvolver, ptrdiff_t direct);
+
 #endif

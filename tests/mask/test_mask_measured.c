@@ -135,8 +135,8 @@ START_TEST(show_tells_what_was_measured)
     save_measured("room.wav", 2);
     struct command_result result = command_done("$HALO mask show room.wav,map=matrix");
     static const char *const lines[] = {
-        "  made by          halo measure 2026-11-29T14:00:00Z: sweep 50-18000 Hz, 8.03 s, -12 dB, "
-        "2 repeats, SNR 61 dB\n",
+        "  made by          halo measure 2026-11-29T14:00:00Z: sweep 50-18000 Hz, 8.03 s, -12 dB, 2 ",
+        "repeats, SNR 61 dB\n",
         "  timing           loopback\n",
         "  clocks           the input's clock is 12.50 ppm faster\n",
         "  calibration      mic.txt\n",

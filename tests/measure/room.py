@@ -112,6 +112,7 @@ class Room:
     harmonics: list = field(default_factory=list)
     gain: float = 1
     clip: bool = False
+    offset: float = 0
     seed: int = 1
     noise_power: float = 0    # of the last recording
 
@@ -135,6 +136,7 @@ class Room:
             print(f"noise of seed {self.seed}")
             noise = np.random.default_rng(self.seed).standard_normal(recorded.shape)
             recorded += np.sqrt(self.noise_power) * noise
+        recorded += self.offset
         return np.clip(recorded, -1, 1) if self.clip else recorded
 
 

@@ -40,6 +40,8 @@ static double third_mean(const struct spectrum *spectrum, double hertz, int expo
     double per_hertz = (double)spectrum->length / RATE, sum = 0;
     size_t first = (size_t)ceil(hertz * pow(10, -0.05) * per_hertz),
            end = (size_t)ceil(hertz * pow(10, 0.05) * per_hertz);
+    if (end > spectrum->length / 2)
+        return NAN;
     for (size_t k = first; k < end; k++)
         sum += pow(bin_power(spectrum, k), exponent);
     return sum / (double)(end - first);

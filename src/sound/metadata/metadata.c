@@ -444,13 +444,14 @@ static const char beyond[] = "it is after the end of the sound";
 
 /* ---- tags that are untrue of a changed sound ---- */
 
-/* A comment of halo measure tells levels and times, too (sweep/measurement.h). */
+/* Comments of halo measure tell levels and times, too (sweep/measurement.h, measure/take.h). */
 static bool is_about_level(const struct metadata_text *text)
 {
-    static const char measured[] = "halo measure";
-    const char *name = text->name;
+    const char *name = text->name, *value = text->value;
     if (strcmp(name, "COMMENT") == 0)
-        return strncmp(text->value, measured, sizeof measured - 1) == 0;
+        return strncmp(value, "halo measure", strlen("halo measure")) == 0 ||
+               strncmp(value, "halo sweep", strlen("halo sweep")) == 0 ||
+               strncmp(value, "halo take", strlen("halo take")) == 0;
     static const char *const prefixes[] = {
         "REPLAYGAIN_", "R128_",  "MP3GAIN_", "LOUDNESS",         "ITUNNORM",
         "ITUNSMPB",    "LENGTH", "TLEN",     "COMMENT:ITUNNORM", "COMMENT:ITUNSMPB",
