@@ -18,8 +18,8 @@ enum task_state { TASK_WORKS, TASK_HOLDS, TASK_DONE, TASK_GIVEN_UP };
 
 struct task {
     bool is_quiet;            /* notes and warnings of the work are dropped */
-    atomic_bool is_cancelled; /* for the work: the owner wants no result */
-    char reason[TASK_REASON]; /* of a done task: why the work failed; "": it did not */
+    atomic_bool is_cancelled; /* the owner wants no result; read by the work */
+    char reason[TASK_REASON]; /* why the work of a done task failed; "": it did not */
     enum status (*work)(struct task *task);
     void (*destroy)(struct task *task);
     pthread_t thread;

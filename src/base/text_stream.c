@@ -54,7 +54,7 @@ int text_stream_finish(FILE *stream)
 {
     if (!stream)
         return errno ? errno : ENOMEM;
-    int before = ferror(stream) && errno ? errno : EIO; /* of a write that failed earlier */
+    int before = ferror(stream) && errno ? errno : EIO; /* errno of an earlier failed write */
     errno = 0;
     bool failed = fflush(stream) != 0 || ferror(stream);
     int error = !failed ? 0 : errno ? errno : before;

@@ -319,7 +319,7 @@ enum {
 struct mask_plot_settings {
     struct string_list texts; /* specs, as of --mask */
     struct mask **masks;
-    struct measurement **measurements; /* of the masks; NULL: none */
+    struct measurement **measurements; /* one per mask; NULL: not measured */
     struct mask_plot plot;
     /* numbers of enum mask_subplot; if empty, the default ones are drawn */
     struct number_list subplots;
@@ -643,7 +643,7 @@ struct mask_convert_settings {
     const char *to; /* name of a program; NULL: chosen by the suffix of OUT */
     size_t inputs;  /* channels of the sound; 0: as many as the mask has */
     size_t bands;   /* sections of an equaliser instead of taps; 0: taps */
-    size_t smooth;  /* of .frd: parts of an octave; 0: not smoothed */
+    size_t smooth;  /* parts of an octave for .frd; 0: not smoothed */
 };
 
 /* Writes sound or text, which hold only columns. A note says what else is lost. */
@@ -703,8 +703,11 @@ static enum status fit_columns(const struct mask_convert_settings *settings,
 static enum status write_bands(const struct mask_convert_settings *settings,
                                const struct mask *mask)
 {
-    if (!mask->rate)
-        return fail(CAUSE_USAGE, "mask %s has no rate: give --rate", mask->name);
+    if (mask->rate < BAND_FIT_RATE_LEAST)
+        return fail(CAUSE_USAGE,
+                    mask->rate ? "mask %s has a rate too low for an equaliser"
+                               : "mask %s has no rate: give --rate",
+                    mask->name);
     TRY(mask_check_eqapo(mask));
     struct eq_bands *bands = calloc(mask->columns, sizeof *bands);
     enum status status = bands ? fit_columns(settings, mask, bands) : fail_memory("an equaliser");

@@ -9,14 +9,15 @@
 #include <string.h>
 
 enum {
-    STEP = 4, /* of the curve's points */
+    STEP = 4, /* every fourth point of the curve is used */
     POINTS_MOST = CURVE_POINTS / STEP + 1,
     UNKNOWNS_MOST = 3 * BAND_FIT_MOST + 1,
     ROUNDS = 12,
     ROUNDS_LAST = 80,
 };
 
-static const double LOWEST = 20, HIGHEST = 20000, USABLE = 0.45;     /* Hz, of the rate */
+static const double LOWEST = 20, HIGHEST = 20000; /* Hz */
+static const double USABLE = 0.45;                /* highest frequency as a share of the rate */
 static const double DB_LIMIT = 24, NUDGE = 0.01, SMOOTHED = 1.0 / 6; /* octaves */
 
 struct band_fit {
@@ -25,7 +26,7 @@ struct band_fit {
     double hertz[POINTS_MOST], wanted[POINTS_MOST];
     struct eq_bands bands;
     double slopes[UNKNOWNS_MOST][POINTS_MOST];
-    double matrix[UNKNOWNS_MOST][UNKNOWNS_MOST + 1]; /* with the right side */
+    double matrix[UNKNOWNS_MOST][UNKNOWNS_MOST + 1]; /* normal equations and their right side */
 };
 
 static void band_levels(const struct band_fit *fit, const struct eq_band *band, double *levels)

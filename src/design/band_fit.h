@@ -7,9 +7,10 @@
 #include "base/status.h"
 #include "signal/eq_bands.h"
 
-enum { BAND_FIT_MOST = 32 };
+enum { BAND_FIT_MOST = 32, BAND_FIT_RATE_LEAST = 1000 /* Hz */ };
 
-/* *error: the root of the mean square of the difference, in dB. Errors: memory. */
+/* `rate` is at least BAND_FIT_RATE_LEAST. *error: the root of the mean square of the difference, in
+ * dB. Errors: memory. */
 MUST_CHECK enum status band_fit(const double *taps, size_t taps_count, double rate, size_t count,
                                 struct eq_bands *bands, double *error);
 

@@ -11,7 +11,7 @@ static const double LOWEST = 10;                    /* Hz, the first point */
 static const double SMOOTHED_AT[] = {100, 1000};    /* Hz */
 static const double WIDTHS[] = {1.0 / 12, 1.0 / 6}; /* octaves */
 static const double LEAST = 1e-40;                  /* power, of what is silent */
-static const double USABLE = 0.45;                  /* of the rate */
+static const double USABLE = 0.45;                  /* highest frequency as a share of the rate */
 static const double MARGIN = 0.25;  /* dB; filters ripple by less, since their taps end */
 static const double FADE = 1.0 / 3; /* octaves */
 

@@ -24,8 +24,8 @@ MUST_CHECK enum status curve_measure(const double *taps, size_t count, size_t di
 /* The same of bins of a transform. Its samples are lost. */
 void curve_of_bins(const struct fft_double *fft, double rate, double powers[CURVE_POINTS]);
 
-/* Smoothed levels in dB. `octaves` is the width of the mean; 0: psychoacoustic, a third below 100 Hz
- * to a sixth above 1 kHz, where peaks count more than dips. */
+/* Smoothed levels in dB. `octaves` is the width of the mean; 0: psychoacoustic, a twelfth below
+ * 100 Hz to a sixth above 1 kHz, where peaks count more than dips. */
 void curve_smooth(const double powers[CURVE_POINTS], double octaves, double levels[CURVE_POINTS]);
 
 struct curve_limits {

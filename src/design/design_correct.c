@@ -20,7 +20,7 @@ enum { CROSSOVER_LEAST = 511 /* taps */ };
 
 static const double RINGING = 13.8;    /* -120 dB, as a natural logarithm */
 static const double STEEP_ATTEN = 100; /* dB */
-static const double STEEP_WIDTH = 0.5; /* of the frequency: 0.75 to 1.25 */
+static const double STEEP_WIDTH = 0.5; /* width as a share of the frequency: 0.75 to 1.25 */
 
 struct crossover {
     size_t edges;    /* 1 or 2 */
@@ -152,7 +152,7 @@ static const double ROLLED_OFF = 10;     /* dB below the mean: the loudspeaker's
 static const double RINGS_BEFORE = 0.04; /* seconds, the most with phase=mixed */
 static const double EARLY = 0.08;        /* seconds that tell the excess phase */
 static const double APART_MOST = 0.2;    /* seconds between the direct sounds of loudspeakers */
-static const double USABLE = 0.45;       /* of the rate */
+static const double USABLE = 0.45;       /* highest frequency as a share of the rate */
 static const double TILT_LOWEST = 20;    /* Hz; a slope is level below */
 
 /* dB at Hz: more bass and less treble, as most listeners like rooms. */
@@ -167,7 +167,7 @@ struct room_position {
 };
 
 struct corrected_speaker {
-    size_t output; /* of the measurement, or the column */
+    size_t output; /* output that the measurement names, or the column */
     size_t count;
     struct room_position positions[POSITIONS_MOST];
     double level;                /* dB, the mean over the band */

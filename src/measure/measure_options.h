@@ -10,8 +10,8 @@ enum { MEASURE_CALIBRATIONS = 8 };
 struct measure_options {
     struct play_options play;           /* device, force, json, plain and verbosity only */
     const char *output;                 /* the mask's file */
-    double seconds;                     /* of the sweep */
-    size_t from_hz, to_hz;              /* of the sweep; to_hz 0: the default */
+    double seconds;                     /* length of a sweep */
+    size_t from_hz, to_hz;              /* the sweep begins and ends there; to_hz 0: the default */
     double level;                       /* dB */
     size_t repeats;                     /* 0: one, or two with two clocks */
     double pause;                       /* seconds */

@@ -5,9 +5,10 @@
  *   [check ...]  silence  [mark  pause]  sweep pause guard  sweep pause guard ...
  *
  * First output 1 plays all its repeats, then output 2, and so on. In a check, each output plays
- * noise that rises from silence to the level of the sweeps. It stops at once when an input clips. The recording begins with the
- * same call of the device as the plan. If input and output have two clocks, it begins within some
- * calls of it, at the input's own rate. The mark is a short sweep of 1 kHz to 16 kHz.
+ * noise that rises from silence to the level of the sweeps. It stops at once when an input clips.
+ * The recording begins with the same call of the device as the plan. If input and output have two
+ * clocks, it begins within some calls of it, at the input's own rate. The mark is a short sweep of
+ * 1 kHz to 16 kHz.
  *
  * Before a take, such noise can be played for as long as it takes to set levels.
  *
@@ -48,13 +49,13 @@ struct take_plan {
 MUST_CHECK enum status take_mark_init(const struct take_plan *plan, struct sweep *mark);
 
 size_t take_guard(const struct take_plan *plan);        /* frames after a pause that are not kept */
-size_t take_slot_frames(const struct take_plan *plan);  /* of a sweep with pause and guard */
-size_t take_check_frames(const struct take_plan *plan); /* of each output */
+size_t take_slot_frames(const struct take_plan *plan);  /* a sweep with pause and guard */
+size_t take_check_frames(const struct take_plan *plan); /* length of the check of one output */
 size_t take_mark_at(const struct take_plan *plan);
 /* Frame where a sweep begins. `number`: of the measured outputs. */
 size_t take_sweep_at(const struct take_plan *plan, size_t number, size_t repeat);
 size_t take_frames(const struct take_plan *plan);
-size_t take_recorded_frames(const struct take_plan *plan); /* at the input's rate */
+size_t take_recorded_frames(const struct take_plan *plan); /* counted at the input's rate */
 
 /* Numbers of the outputs and inputs that are measured: not those of the reference. */
 size_t take_measured_outputs(const struct take_plan *plan, size_t *list);
@@ -64,7 +65,7 @@ enum take_phase { TAKE_SILENT, TAKE_NOISE, TAKE_SWEEPS };
 
 struct take {
     struct take_plan plan;
-    struct block recorded;  /* of all inputs */
+    struct block recorded;  /* all inputs */
     _Atomic size_t frames;  /* recorded so far */
     _Atomic size_t played;  /* frames of the plan played so far */
     _Atomic int phase;      /* enum take_phase; set by the control thread */
@@ -80,7 +81,7 @@ struct take {
     double noise_gain, rise;     /* used by the step; gain now, and factor per frame */
     size_t noise_at, noise_now;  /* used by the step; frame of the noise, and its output */
 
-    struct meter *meter;       /* of the inputs */
+    struct meter *meter;       /* levels of the inputs */
     struct live_history heard; /* recent input during the noise */
 };
 

@@ -29,7 +29,8 @@ struct sound_in_double {
 struct response_work {
     const struct take *take;
     const struct take_settings *settings;
-    size_t outputs[DEVICE_CHANNELS_MOST], inputs[DEVICE_CHANNELS_MOST]; /* that are measured */
+    size_t outputs[DEVICE_CHANNELS_MOST],
+        inputs[DEVICE_CHANNELS_MOST]; /* numbers of those measured */
     size_t output_count, input_count;
     double offsets[DEVICE_CHANNELS_MOST]; /* means of the inputs */
     size_t best;                          /* input that hears output 1 best */
@@ -38,13 +39,13 @@ struct response_work {
     double *taps;                         /* [kept] */
     struct sound_in_double swept;         /* the sweep with the calibrations */
     struct sound_in_double part;          /* a part of the recording */
-    size_t search_frames;                 /* of the part in which the first sweep is found */
+    size_t search_frames;                 /* length of the part in which the first sweep is found */
     double arrival;                       /* frames from a sweep's place in the plan to its part */
     /* frames of a part's response: time zero, the first and the last direct sound, where the first
      * one begins, the first tap */
     ptrdiff_t zero, first, last, onset, begin;
     const char *timing;      /* what time zero is */
-    double reference_energy; /* of what it recorded of output 1 */
+    double reference_energy; /* energy that it recorded of output 1 */
     bool by_reference; /* the sound that is divided out was recorded, with the same fractions */
     struct deconvolver *deconvolver;
 };

@@ -34,7 +34,7 @@ struct mask_plot_curve {
     const struct mask *mask;
     size_t column;
     uint32_t rate;
-    const struct measured_path *measured; /* of the column; NULL: it was not measured */
+    const struct measured_path *measured; /* measurement of the column; NULL: none */
 };
 
 struct mask_plot {

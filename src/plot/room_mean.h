@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-enum { ROOM_MEANS = 3 }; /* of level, T20 and T30 */
+enum { ROOM_MEANS = 3 }; /* level, T20 and T30 */
 
 /* Begins as zeros. */
 struct room_mean {

@@ -16,18 +16,18 @@ enum {
     SEARCHES = 50,
 };
 
-static const double REGULAR = 0.01;      /* of the sound's mean power */
+static const double REGULAR = 0.01;      /* share of the sound's mean power */
 static const double SHARE_INSIDE = 0.25; /* left by the regularisation where the sound is */
 static const double CERTAIN = 1.3;       /* power with noise over the noise that is surely signal */
 static const double LOW = 0.82;          /* share of the highest frequency that stays to the ends */
 static const double FADE = 0.0007;       /* seconds */
-static const double DIRECT = 0.3;        /* of the largest sample: least peak of the direct sound */
-static const double EARLIEST = 0.03;     /* seconds from the direct sound to the largest sample */
-static const double ONSET = 0.02;        /* seconds in which a direct sound rises */
-static const double SMOOTHED = 2e-4;     /* seconds */
-static const double RISEN = 0.015;       /* of its peak: where it begins */
-static const double BEFORE = 0.1;        /* share of a harmonic's window before its peak */
-static const double AUDIBLE = 4;         /* power of a harmonic and its noise over the noise */
+static const double DIRECT = 0.3;    /* least peak of the direct sound, as a share of the largest */
+static const double EARLIEST = 0.03; /* seconds from the direct sound to the largest sample */
+static const double ONSET = 0.02;    /* seconds in which a direct sound rises */
+static const double SMOOTHED = 2e-4; /* seconds */
+static const double RISEN = 0.015;   /* where it begins, as a share of its peak */
+static const double BEFORE = 0.1;    /* share of a harmonic's window before its peak */
+static const double AUDIBLE = 4;     /* power of a harmonic and its noise over the noise */
 static const double KERNEL_BETA = 9;
 static const double THIRD = 0.05;      /* decades from the middle of a third to its edge */
 static const double THIRD_LEAST = 0.4; /* least share of a third inside of the sweep */
@@ -37,7 +37,7 @@ struct deconvolver {
     uint32_t rate;
     size_t played;
     size_t recordings;
-    struct fft_double *fft; /* of the length of the recordings, so that noise has no gap */
+    struct fft_double *fft; /* as long as the recordings, so that noise has no gap */
     double complex *sound;
     double complex *sum; /* spectra of all recordings */
     double *response;    /* the circular response, regularised; see is_ready */
@@ -52,8 +52,8 @@ struct pieces {
     double *kept;    /* energy of the part that is kept */
     double *noise;   /* power of noise per frame */
     double *part;    /* energy of a harmonic */
-    double *regular; /* by bins of the sound: the power that the regularisation leaves */
-    double *played;  /* by bins of the sound: its power */
+    double *regular; /* power that the regularisation leaves, by bins of the sound */
+    double *played;  /* power of the sound, by its bins */
 };
 
 /* By narrow bands: the power of the response, and that of the noise in a frame recorded. */
@@ -234,7 +234,8 @@ ptrdiff_t deconvolver_direct(struct deconvolver *deconvolver, double *peak)
     return best;
 }
 
-/* The sum of a fifth of a millisecond about a frame, in which the ringing above a sweep's end vanishes. */
+/* The sum of a fifth of a millisecond about a frame, in which ringing above a sweep's end
+ * vanishes. */
 static double smoothed_at(const struct deconvolver *deconvolver, ptrdiff_t frame)
 {
     ptrdiff_t half = (ptrdiff_t)(SMOOTHED / 2 * deconvolver->rate);

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 enum {
-    MEASURED_THIRDS = 31, /* from 20 Hz to 20 kHz */
+    MEASURED_THIRDS = 31, /* bands from 20 Hz to 20 kHz */
     MEASURED_ORDERS = 4,  /* harmonics 2 to 5 */
     MEASURED_PATHS_MOST = 4096,
 };
@@ -21,7 +21,7 @@ double measured_hz(size_t third);
 /* A path from an output of the device to an input. Levels are in dB. NAN: unknown, which is so
  * beyond the sweep and below the noise. */
 struct measured_path {
-    size_t output, input; /* of the device, from 1; 0: unknown */
+    size_t output, input; /* channels of the device, from 1; 0: unknown */
     double delay;         /* seconds from time zero to the direct sound */
     double snr_all;       /* energy of the response over that of the noise in it */
     double level[MEASURED_THIRDS];
@@ -32,9 +32,9 @@ struct measured_path {
 
 struct measurement {
     char date[24];         /* such as "2026-11-29T14:00:00Z"; "": unknown */
-    double from, to;       /* of the sweep, in Hz */
-    double seconds;        /* of the sweep */
-    double level;          /* of the sweep's peak, in dB of full scale */
+    double from, to;       /* ends of the sweep, in Hz */
+    double seconds;        /* length of the sweep */
+    double level;          /* peak of the sweep, in dB of full scale */
     size_t repeats;        /* 0: unknown */
     uint32_t rate;         /* Hz */
     char timing[16];       /* what time zero is: "loopback", "mark", "device", "sound"; or "" */

@@ -494,6 +494,8 @@ START_TEST(bands_come_close)
     command_refused(0, "routes one channel to another",
                     "$HALO mask convert cross.mask x.txt --to eqapo --bands 3");
     command_refused(2, "--bands is for", "$HALO mask convert c.wav x.txt --bands 3");
+    sound_text("slow.txt", "rate: 20\n1\n0.5\n");
+    command_refused(2, "rate too low", "$HALO mask convert slow.txt eq3.txt --to eqapo --bands 3");
 }
 
 START_TEST(responses_are_smoothed)
