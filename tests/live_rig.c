@@ -84,25 +84,6 @@ static size_t recorded(void)
     return bytes == 0 ? 0 : (size_t)about.st_size / bytes;
 }
 
-void live_rig_play(int milliseconds)
-{
-    if (access(command_path("rec.wav"), F_OK) == 0)
-        live_rig_record(milliseconds);
-    else
-        live_rig_rest(milliseconds / LIVE_RIG_PACE);
-}
-
-void live_rig_record(int milliseconds)
-{
-    size_t before = recorded(), wanted = before + (size_t)milliseconds * LIVE_RIG_RATE / 1000;
-    int64_t deadline = monotonic_ns() + COMMAND_PATIENCE * INT64_C(1000000000);
-    for (size_t now = before; now < wanted; now = recorded()) {
-        ck_assert_msg(monotonic_ns() < deadline, "rec.wav has %zu frames, after %zu: %s", now,
-                      before, printed(".err"));
-        live_rig_rest(5);
-    }
-}
-
 /* Beyond the first `from` bytes. */
 static bool has_printed(const char *name, size_t from, const char *expected)
 {
@@ -117,6 +98,35 @@ static void wait_for(const char *expected, bool errors_too, const size_t from[2]
            !(errors_too && has_printed(".err", from[1], expected))) {
         ck_assert_msg(monotonic_ns() < deadline, "it did not print \"%s\", but: %s", expected,
                       printed(".err"));
+        live_rig_rest(5);
+    }
+}
+
+void live_rig_play(int milliseconds)
+{
+    if (access(command_path("rec.wav"), F_OK) == 0)
+        live_rig_record(milliseconds);
+    else
+        live_rig_rest(milliseconds / LIVE_RIG_PACE);
+}
+
+/* Waits until what has sounded so far is in the file, by the answer to the key w: the recorder looks
+ * at its ring every 50 ms, which are 200 ms of sound at LIVE_RIG_PACE. */
+static void write_recording(void)
+{
+    const size_t from[2] = {strlen(printed(".out")), strlen(printed(".err"))};
+    ck_assert_int_eq(write(keys, "w", 1), 1);
+    wait_for(" s written", true, from);
+}
+
+void live_rig_record(int milliseconds)
+{
+    write_recording();
+    size_t before = recorded(), wanted = before + (size_t)milliseconds * LIVE_RIG_RATE / 1000;
+    int64_t deadline = monotonic_ns() + COMMAND_PATIENCE * INT64_C(1000000000);
+    for (size_t now = before; now < wanted; now = recorded()) {
+        ck_assert_msg(monotonic_ns() < deadline, "rec.wav has %zu frames, after %zu: %s", now,
+                      before, printed(".err"));
         live_rig_rest(5);
     }
 }

@@ -57,7 +57,7 @@ void live_rig_end_well(pid_t process);
 
 void live_rig_rest(int milliseconds);
 
-/* Wait until rec.wav, which is being recorded, is longer by that: a busy machine is slower. */
+/* Wait until rec.wav, which is being recorded, holds that much more than what sounded at the call. */
 void live_rig_record(int milliseconds);
 
 /* The same; where there is no rec.wav, a rest of as much stream time at LIVE_RIG_PACE. */

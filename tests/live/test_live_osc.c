@@ -77,7 +77,7 @@ START_TEST(commands_are_obeyed)
     live_rig_wait("  2 c,1.txt  gain -6.5 dB  load");
     lo_send(target, "/halo/ceiling", "f", -60.0);
     live_rig_wait("limiter");
-    live_rig_play(200);
+    live_rig_play(500);
     end(process);
     live_rig_expect_replay();
     expect_ceiling("rec.wav", 1e-3f);
