@@ -325,6 +325,16 @@ enum status atomic_file_keep(struct atomic_file *file, const char *name)
                : STATUS_OK;
 }
 
+enum status atomic_file_check(const char *path, bool force)
+{
+    struct atomic_file file;
+    enum status status = atomic_file_open(&file, path, force);
+    if (status == STATUS_OK)
+        close(file.fd);
+    atomic_file_discard(&file);
+    return status;
+}
+
 void atomic_file_discard(struct atomic_file *file)
 {
     if (file->temporary && !file->nameless)

@@ -38,6 +38,9 @@ bool atomic_file_is_same(const char *a, const char *b);
  * `force`), is read by this command (files_read.h) or is not a regular file; permissions. */
 MUST_CHECK enum status atomic_file_open(struct atomic_file *file, const char *path, bool force);
 
+/* Fails as atomic_file_open would. Leaves no file. */
+MUST_CHECK enum status atomic_file_check(const char *path, bool force);
+
 /* As atomic_file_open, with a record (or NULL) that outlives the file. With a record the folder is
  * not synced. A file that is in the record but not in the folder must be written again. */
 MUST_CHECK enum status atomic_file_open_recorded(struct atomic_file *file, const char *path,

@@ -4,6 +4,7 @@
 #include "base/commit.h"
 #include "batch/batch_options.h"
 #include "bench/bench.h"
+#include "correct/correct_options.h"
 #include "listen/listen_options.h"
 #include "live/session/live_options.h"
 #include "measure/measure_options.h"
@@ -133,8 +134,8 @@ const struct command command_halo = {
     .commands =
         (const struct command *const[]){
             &command_render, &command_batch, &command_live, &command_listen, &command_measure,
-            &command_devices, &command_service, &command_mask, &command_spectrogram,
-            &command_plugins, &command_chain, &command_preset, &command_bench,
+            &command_correct, &command_devices, &command_service, &command_mask,
+            &command_spectrogram, &command_plugins, &command_chain, &command_preset, &command_bench,
             &command_list_options, &command_plugin_instances, &command_plugin_scanner, NULL},
     .size = sizeof(struct halo_settings),
     .run = run,

@@ -1,18 +1,16 @@
 /* Crossovers, corrections of loudspeakers in rooms, and of sounds to the tone of others. */
 #include "design/correct_curve.h"
+#include "design/correct_target.h"
 #include "design/design.h"
 #include "design/design_kind.h"
 #include "design/excess_phase.h"
 #include "design/long_term.h"
-#include "import/response_file.h"
 #include "signal/fft_double.h"
 #include "signal/window.h"
-#include "sweep/measurement.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- crossovers: low, mid and high sum to a delay ---- */
 
@@ -153,11 +151,6 @@ static const double RINGS_BEFORE = 0.04; /* seconds, the most with phase=mixed *
 static const double EARLY = 0.08;        /* seconds that tell the excess phase */
 static const double APART_MOST = 0.2;    /* seconds between the direct sounds of loudspeakers */
 static const double USABLE = 0.45;       /* highest frequency as a share of the rate */
-static const double TILT_LOWEST = 20;    /* Hz; a slope is level below */
-
-/* dB at Hz: more bass and less treble, as most listeners like rooms. */
-static const double house[][2] = {{20, 4},  {60, 4},    {120, 2.5}, {200, 1},
-                                  {500, 0}, {2000, -1}, {20000, -3}};
 
 struct room_position {
     const struct mask *mask;
@@ -210,22 +203,17 @@ static struct corrected_speaker *find_speaker(struct correction *job, size_t out
 /* Adds a file's columns to the loudspeakers; the first file tells which loudspeakers there are. */
 static enum status add_columns(struct correction *job, const struct mask *mask)
 {
-    struct measurement *told = NULL;
-    bool is_first = mask == job->files[0], ok = true;
-    if (mask->measured)
-        TRY(measurement_parse(mask->measured, &told));
-    bool has_outputs = told && told->path_count == mask->columns;
-    for (size_t c = 0; has_outputs && c < mask->columns; c++)
-        has_outputs = told->paths[c].output > 0;
+    size_t outputs[MASK_CHANNELS_MOST];
+    bool is_first = mask == job->files[0], ok = mask->columns <= MASK_CHANNELS_MOST;
+    if (ok)
+        TRY(correct_outputs(mask, outputs));
     for (size_t c = 0; ok && c < mask->columns; c++) {
-        size_t output = has_outputs ? told->paths[c].output : c + 1;
-        struct corrected_speaker *speaker = find_speaker(job, output, is_first);
+        struct corrected_speaker *speaker = find_speaker(job, outputs[c], is_first);
         ok = speaker && speaker->count < POSITIONS_MOST;
         if (ok)
             speaker->positions[speaker->count++] =
                 (struct room_position){.mask = mask, .column = c};
     }
-    measurement_destroy(told);
     for (size_t s = 1; ok && s < job->speaker_count; s++)
         ok = job->speakers[s].count == job->speakers[0].count;
     if (ok)
@@ -265,43 +253,6 @@ static enum status load_files(struct correction *job, struct design *design)
 }
 
 /* ---- options ---- */
-
-static enum status read_tilt(const struct design_spec *spec, const char *text,
-                             struct level_curve *curve)
-{
-    double slope = 0;
-    char *end = NULL;
-    TRY(design_parse(spec, "target=tilt:", text, DESIGN_RANGE(DB, -6, 6), &end, &slope));
-    if (*end)
-        return fail(CAUSE_USAGE, "correct: target=tilt: takes dB an octave, such as -0.8, not '%s'",
-                    text);
-    TRY(level_curve_add(curve, TILT_LOWEST, 0));
-    return level_curve_add(curve, TILT_LOWEST * 1024, 10 * slope);
-}
-
-static enum status read_target_of(const struct design_spec *spec, struct level_curve *curve)
-{
-    const char *text = design_option(spec, "target");
-    struct response_file file;
-    if (!text || strcmp(text, "flat") == 0)
-        return STATUS_OK;
-    if (strncmp(text, "tilt:", 5) == 0)
-        return read_tilt(spec, text + 5, curve);
-    if (strcmp(text, "house") == 0) {
-        for (size_t i = 0; i < sizeof house / sizeof *house; i++)
-            TRY(level_curve_add(curve, house[i][0], house[i][1]));
-        return STATUS_OK;
-    }
-    if (access(text, F_OK) != 0)
-        return fail(CAUSE_USAGE,
-                    "correct: target= is flat, house, tilt:-0.8 or a file, and there is no file %s",
-                    text);
-    TRY(response_file_load(text, NULL, &file));
-    *curve = file.curve;
-    file.curve = (struct level_curve){0};
-    response_file_free(&file);
-    return STATUS_OK;
-}
 
 static enum status read_weights(struct correction *job)
 {
@@ -364,7 +315,7 @@ static enum status read_correction(struct correction *job, const struct design *
                                          [CORRECT_MIXED] = "mixed",
                                          NULL};
     size_t aligns = 1, phase = CORRECT_MINIMUM;
-    TRY(read_target_of(spec, &job->target));
+    TRY(correct_target_read(design_option(spec, "target"), &job->target));
     TRY(read_limits(spec, design->rate, &job->limits));
     TRY(read_smoothing(spec, &job->smoothing));
     TRY(design_number(spec, "cycles", DESIGN_RANGE(PLAIN, 1, 1000), &job->cycles));

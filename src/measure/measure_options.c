@@ -34,7 +34,7 @@ static enum status parse_reference(void *context, const struct option_row *row, 
                                 &options->reference_output);
 }
 
-static const struct option_row sweep_rows[] = {
+const struct option_row measure_rows_sweep[] = {
     OPT_SECONDS("length", "TIME", struct measure_options, seconds, 0.1, SECONDS_MOST,
                 "length of a sweep (default 8s); twice as long, 3 dB less noise"),
     OPT_INTEGER("repeats", "N", struct measure_options, repeats, 1, REPEATS_MOST,
@@ -54,8 +54,6 @@ static const struct option_row sweep_rows[] = {
               "the response of the card is divided out. OUT: the output at the\n"
               "other end of the cable, which plays each sweep too and is not\n"
               "measured"),
-    OPT_INTEGER("mark", "OUT", struct measure_options, mark, 1, DEVICE_CHANNELS_MOST,
-                "time zero is when a short sound of output OUT arrives"),
     OPT_PARSE("calibration", "FILE", parse_calibration,
               "the response of the microphone or the card, which is taken out; may\n"
               "be given again",
@@ -63,6 +61,15 @@ static const struct option_row sweep_rows[] = {
     OPT_DB("full-scale", struct measure_options, full_scale, 0, 200,
            "dB SPL of full scale at the microphone, for levels in dB SPL",
            .given = OPT_GIVEN(struct measure_options, has_full_scale)),
+    {0},
+};
+
+static const struct option_row own_rows[] = {
+    OPT_STRING("mask", "MASK", struct measure_options, filter,
+               "the sweeps pass this mask, with a channel for each output: what a\n"
+               "correction does is in the responses"),
+    OPT_INTEGER("mark", "OUT", struct measure_options, mark, 1, DEVICE_CHANNELS_MOST,
+                "time zero is when a short sound of output OUT arrives"),
     OPT_DB("spl", struct measure_options, calibrator, 40, 140,
            "find --full-scale, and nothing else: the microphone of the first\n"
            "input is in a calibrator of DB",
@@ -89,17 +96,32 @@ static const struct option_row other_rows[] = {
 };
 
 static const struct option_group groups[] = {
-    {.heading = "what is measured", .rows = sweep_rows},
+    {.heading = "what is measured", .rows = measure_rows_sweep},
+    {.rows = own_rows},
     PLAY_DEVICE(offsetof(struct measure_options, play)),
     {.heading = "options", .rows = other_rows},
     {0},
 };
 
-static enum status check(const struct measure_options *options)
+enum status measure_options_check(struct measure_options *options)
 {
     if (options->play.layout)
-        return fail(CAUSE_USAGE, "halo measure has no --layout: --input-map and --output-map name "
+        return fail(CAUSE_USAGE, "measurements have no --layout: --input-map and --output-map name "
                                  "channels");
+    if (options->filter && options->reference && !options->reference_output)
+        return fail(CAUSE_USAGE, "--reference with --mask needs IN:OUT: the cable is on an output "
+                                 "that plays the sweeps without the mask");
+    if (options->reference && options->mark)
+        return fail(CAUSE_USAGE, "--reference and --mark exclude each other: both are time zero");
+    if (!options->play.block_given)
+        options->play.device.block = BLOCK;
+    TRY(play_options_check(&options->play));
+    note_verbosity(options->play.verbosity);
+    return STATUS_OK;
+}
+
+static enum status check(const struct measure_options *options)
+{
     if (options->has_calibrator)
         return options->output ? fail(CAUSE_USAGE, "--spl measures no responses: it takes no file")
                                : STATUS_OK;
@@ -108,10 +130,9 @@ static enum status check(const struct measure_options *options)
     const char *ending = strrchr(options->output, '.');
     if (!ending || strcmp(ending, ".wav") != 0)
         return fail(CAUSE_USAGE, "%s must end with .wav", options->output);
-    if (options->take && (options->mark || options->reference))
-        return fail(CAUSE_USAGE, "--take uses the reference and the mark that were recorded");
-    if (options->reference && options->mark)
-        return fail(CAUSE_USAGE, "--reference and --mark exclude each other: both are time zero");
+    if (options->take && (options->mark || options->reference || options->filter))
+        return fail(CAUSE_USAGE,
+                    "--take uses the reference, the mark and the mask that were recorded");
     return STATUS_OK;
 }
 
@@ -119,10 +140,7 @@ static enum status run(void *context)
 {
     struct measure_options *options = context;
     TRY(check(options));
-    if (!options->play.block_given)
-        options->play.device.block = BLOCK;
-    TRY(play_options_check(&options->play));
-    note_verbosity(options->play.verbosity);
+    TRY(measure_options_check(options));
     stop_watch();
     return options->has_calibrator ? measure_spl(options) : measure_run(options);
 }
@@ -151,9 +169,7 @@ const struct command command_measure = {
         OPT_ARGUMENT("FILE.wav", struct measure_options, output, 0, .is_file = true)),
     .groups = groups,
     .size = sizeof(struct measure_options),
-    .defaults =
-        &(const struct measure_options){
-            .play = PLAY_OPTIONS_DEFAULTS, .seconds = 8, .from_hz = 20, .level = -12, .pause = 1},
+    .defaults = &(const struct measure_options)MEASURE_DEFAULTS,
     .run = run,
     .free = free_options,
 };

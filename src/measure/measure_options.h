@@ -23,9 +23,18 @@ struct measure_options {
     bool has_full_scale;
     double calibrator; /* dB SPL of a calibrator on the microphone; has_calibrator */
     bool has_calibrator;
-    const char *take; /* recording to use again; NULL: measure */
+    const char *filter; /* spec of a mask that the sweeps pass; NULL: none */
+    const char *take;   /* recording to use again; NULL: measure */
     bool hesuvi;
 };
+
+/* The options that halo measure and halo correct share. */
+extern const struct option_row measure_rows_sweep[];
+/* Errors (usage): options that do not go together. `options->play` is checked as well. */
+MUST_CHECK enum status measure_options_check(struct measure_options *options);
+
+#define MEASURE_DEFAULTS                                                                           \
+    {.play = PLAY_OPTIONS_DEFAULTS, .seconds = 8, .from_hz = 20, .level = -12, .pause = 1}
 
 extern const struct command command_measure;
 

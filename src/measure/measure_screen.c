@@ -113,7 +113,7 @@ static void obey(struct set_up *set_up, int key)
     struct take *take = set_up->take;
     double level = atomic_load(&take->level);
     if (key == '+')
-        atomic_store(&take->level, fmin(level + STEP_DB, LEVEL_MOST));
+        atomic_store(&take->level, fmin(level + STEP_DB, LEVEL_MOST - take->headroom));
     else if (key == '-')
         atomic_store(&take->level, fmax(level - STEP_DB, LEVEL_LEAST));
     else if (key == 'o')

@@ -101,7 +101,7 @@ static enum status listen_to(const struct measure_options *options, struct devic
                              .reference = TAKE_NONE,
                              .reference_output = TAKE_NONE};
     TRY(sweep_init(&plan.sweep, 1, 100, 1000, info.rate));
-    TRY(take_create(&plan, &take));
+    TRY(take_create(&plan, NULL, &take));
     device_run(device, take_record_step, take);
     enum status status = find_full_scale(options, device, take);
     if (device_stop(device))

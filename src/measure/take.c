@@ -3,6 +3,7 @@
 #include "base/noise.h"
 #include "live/web/spectrum.h"
 #include "signal/fft_double.h"
+#include "signal/taps.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static const double MARK_SECONDS = 0.5, MARK_FROM = 1000, MARK_TO = 16000;
 static const double NOISE_SECONDS = 3, NOISE_QUIET = 1e-3, NOISE_RISE = 40; /* dB a second */
 static const double CHECK = 2.5;     /* seconds of noise that an output plays */
 #define FULL_SCALE (1.0f - 0x1p-15f) /* the largest sample of 16 bits */
-enum { SWEEP_SOUND, MARK_SOUND, NOISE_SOUND, SOUNDS };
+enum { MARK_SOUND, NOISE_SOUND, SWEEP_SOUND, FILTERED_SOUNDS };
 
 /* ---- the plan ---- */
 
@@ -127,29 +128,70 @@ static enum status fill_sweep(const struct sweep *sweep, float *sound)
     return STATUS_OK;
 }
 
-static enum status make_sounds(struct take *take)
+/* Writes a sweep as the filter's path from and to channel `number` returns it. */
+static enum status fill_filtered(const struct sweep *sweep, const struct mask *filter,
+                                 size_t number, float *sound)
+{
+    const struct mask_path path = {.input = number, .output = number};
+    const double *column = mask_path_column(filter, path);
+    size_t frames = sweep->frames + filter->taps - 1;
+    if (!column)
+        return fail(CAUSE_USAGE, "mask %s has no path for output %zu", filter->name, number + 1);
+    double *samples = audio_alloc_in_double(sweep->frames), *result = audio_alloc_in_double(frames);
+    enum status status = samples && result ? STATUS_OK : fail_memory("a sweep");
+    if (status == STATUS_OK) {
+        sweep_fill(sweep, 1, samples);
+        status = taps_convolve(samples, sweep->frames, column, filter->taps, result);
+    }
+    for (size_t i = 0; i < frames && status == STATUS_OK; i++)
+        sound[i] = (float)result[i];
+    free(samples);
+    free(result);
+    return status;
+}
+
+/* Fills the filtered sweeps of all measured outputs. */
+static enum status fill_all_filtered(struct take *take, const struct mask *filter)
+{
+    float peak = 1;
+    for (size_t n = 0; n + FILTERED_SOUNDS < take->sounds.channels; n++) {
+        float *sound = take->sounds.data[FILTERED_SOUNDS + n];
+        TRY(fill_filtered(&take->plan.sweep, filter, n, sound));
+        peak = fmaxf(peak, audio_peak(sound, take->filtered_frames));
+    }
+    take->headroom = audio_to_db((double)peak);
+    return STATUS_OK;
+}
+
+static enum status make_sounds(struct take *take, const struct mask *filter)
 {
     const struct take_plan *plan = &take->plan;
     struct sweep mark;
+    size_t list[DEVICE_CHANNELS_MOST], filtered = filter ? take_measured_outputs(plan, list) : 0;
     TRY(take_mark_init(plan, &mark));
     take->mark_frames = mark.frames;
     take->noise_frames = fft_double_fitting(frames_of(plan, NOISE_SECONDS));
+    take->filtered_frames = filter ? plan->sweep.frames + filter->taps - 1 : 0;
     size_t longest =
         plan->sweep.frames > take->noise_frames ? plan->sweep.frames : take->noise_frames;
-    TRY(block_init(&take->sounds, SOUNDS, longest, "sweeps"));
+    longest = take->filtered_frames > longest ? take->filtered_frames : longest;
+    TRY(block_init(&take->sounds, FILTERED_SOUNDS + filtered, longest, "sweeps"));
     TRY(fill_sweep(&plan->sweep, take->sounds.data[SWEEP_SOUND]));
     TRY(fill_sweep(&mark, take->sounds.data[MARK_SOUND]));
-    return make_noise(&plan->sweep, take->noise_frames, take->sounds.data[NOISE_SOUND]);
+    TRY(make_noise(&plan->sweep, take->noise_frames, take->sounds.data[NOISE_SOUND]));
+    return filter ? fill_all_filtered(take, filter) : STATUS_OK;
 }
 
-static enum status take_init(struct take *take)
+static enum status take_init(struct take *take, const struct mask *filter)
 {
     enum { HEARD_BLOCK = 1 };
     const struct take_plan *plan = &take->plan;
     take->rise = audio_from_db(NOISE_RISE / plan->sweep.rate);
     if (!memory_is_there(plan->inputs * take_recorded_frames(plan) * sizeof(float)))
         return fail_memory("a recording of so many sweeps");
-    TRY(make_sounds(take));
+    TRY(make_sounds(take, filter));
+    take->plan.level -= take->headroom;
+    atomic_store(&take->level, take->plan.level);
     TRY(block_init(&take->recorded, plan->inputs, take_recorded_frames(plan), "a recording"));
     for (size_t c = 0; c < plan->inputs; c++) /* now, so that the step causes no page faults */
         memset(take->recorded.data[c], 0, take->recorded.frames * sizeof(float));
@@ -158,16 +200,17 @@ static enum status take_init(struct take *take)
                              spectrum_history(plan->inputs, plan->rate_in), 0);
 }
 
-enum status take_create(const struct take_plan *plan, struct take **result)
+enum status take_create(const struct take_plan *plan, const struct mask *filter,
+                        struct take **result)
 {
     struct take *take = calloc(1, sizeof *take);
     if (!take)
         return fail_memory("a recording");
     take->plan = *plan;
     take->checked_frames = plan->outputs * take_check_frames(plan) + 1;
-    atomic_store(&take->level, plan->level);
+    take->plan.pause += filter ? filter->taps : 0;
     take->noise_now = TAKE_NONE;
-    enum status status = take_init(take);
+    enum status status = take_init(take, filter);
     if (status == STATUS_OK)
         *result = take;
     else
@@ -249,7 +292,10 @@ HALO_REALTIME static void play_sweeps(struct take *take, float *const *out, size
         for (size_t r = 0; r < plan->repeats && o != plan->reference_output; r++) {
             const struct cue sweep = {take->sounds.data[SWEEP_SOUND], plan->sweep.frames,
                                       take_sweep_at(plan, number, r)};
-            add_cue(&sweep, gain, at, out[o], frames);
+            const struct cue filtered = {
+                take->filtered_frames > 0 ? take->sounds.data[FILTERED_SOUNDS + number] : NULL,
+                take->filtered_frames, sweep.begin};
+            add_cue(filtered.sound ? &filtered : &sweep, gain, at, out[o], frames);
             if (plan->reference_output != TAKE_NONE)
                 add_cue(&sweep, gain, at, out[plan->reference_output], frames);
         }

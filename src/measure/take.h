@@ -19,6 +19,7 @@
 #include "base/realtime.h"
 #include "live/device/device.h"
 #include "live/live_change.h"
+#include "mask/mask.h"
 #include "signal/meter.h"
 #include "sweep/sweep.h"
 
@@ -73,7 +74,9 @@ struct take {
     size_t checked_frames;  /* before them lost sound does no harm: the check plays */
     _Atomic size_t clipped; /* an input that reached full scale, from 1; 0: none. Ends the noise. */
 
-    struct block sounds; /* sweep, mark and noise, of peak 1 */
+    struct block sounds;    /* mark, noise and sweep of peak 1; filtered sweeps */
+    size_t filtered_frames; /* length of a filtered sweep; 0: no filter */
+    double headroom;        /* dB by which the loudest filtered sweep exceeds peak 1 */
     size_t noise_frames, mark_frames;
     _Atomic double level;        /* dB: of sweeps and noise; the control thread may change it */
     _Atomic size_t noise_output; /* output that plays the noise of TAKE_NOISE */
@@ -85,8 +88,12 @@ struct take {
     struct live_history heard; /* recent input during the noise */
 };
 
-/* Errors: memory, usage. */
-MUST_CHECK enum status take_create(const struct take_plan *plan, struct take **take);
+/* `filter` (or NULL) is a routed mask. Each measured output plays the sweep through the path from
+ * and to its number. The responses then include the filter, so plan.pause grows by its taps. The
+ * sweeps' peak stays plan.level: take->plan.level falls by what the filter adds to the peak. Errors:
+ * memory, usage. */
+MUST_CHECK enum status take_create(const struct take_plan *plan, const struct mask *filter,
+                                   struct take **take);
 void take_destroy(struct take *take); /* the device does not run; NULL is ignored */
 
 /* Steps for device_run, and for device_run_sides if there are two clocks. */

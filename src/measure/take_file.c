@@ -200,7 +200,7 @@ static enum status read_take(struct source *source, struct take **result)
     if (source->frames < 0 || (uint64_t)source->frames < frames)
         return fail(CAUSE_DAMAGED, "%s is cut off: it has %lld of %zu frames", source->name,
                     (long long)source->frames, frames);
-    TRY(take_create(&plan, result));
+    TRY(take_create(&plan, NULL, result));
     struct take *take = *result;
     TRY(source_read(source, take->recorded.data, frames, &got));
     for (size_t c = 0; c < plan.inputs; c++)

@@ -566,6 +566,8 @@ enum status take_responses(const struct take *take, const struct take_settings *
     if (status != STATUS_OK) {
         mask_destroy(*mask);
         measurement_destroy(*measurement);
+        *mask = NULL;
+        *measurement = NULL;
         return status;
     }
     (*mask)->rate = take->plan.rate_in;

@@ -53,7 +53,7 @@ static float *run_step(struct take *take, float extra)
 static struct take *take_of(const struct take_plan *plan)
 {
     struct take *take;
-    ck_assert_int_eq(take_create(plan, &take), STATUS_OK);
+    ck_assert_int_eq(take_create(plan, NULL, &take), STATUS_OK);
     atomic_store(&take->phase, TAKE_SWEEPS);
     return take;
 }
