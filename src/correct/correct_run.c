@@ -247,40 +247,50 @@ static enum status read_with(struct correct_job *job)
     return STATUS_OK;
 }
 
-/* The text correct:FILE*FILE. NULL: no memory. */
-static char *name_positions(const struct correct_job *job)
+/* Appends a word of a spec (spec.h) after a separator. Frees `text`. NULL: no memory. */
+static char *append(char *text, const char *separator, const char *word)
+{
+    size_t length = text ? strlen(text) : 0;
+    char *longer = text ? realloc(text, length + strlen(separator) + 2 * strlen(word) + 1) : NULL;
+    if (!longer) {
+        free(text);
+        return NULL;
+    }
+    char *to = stpcpy(longer + length, separator);
+    for (const char *from = word; *from; from++) {
+        if (*from == ',' || *from == '\\')
+            *to++ = '\\';
+        *to++ = *from;
+    }
+    *to = '\0';
+    return longer;
+}
+
+/* The words of the correction's spec, in one block. NULL: no memory. */
+static char **make_spec(const struct correct_job *job)
 {
     char *text = strdup("correct:");
-    for (size_t p = 0; p < job->count && text; p++) {
-        char *longer;
-        int length = asprintf(&longer, "%s%s%s", text, p ? "*" : "", job->positions[p].path);
-        free(text);
-        text = length < 0 ? NULL : longer;
-    }
-    return text;
+    for (size_t p = 0; p < job->count; p++)
+        text = append(text, p ? "*" : "", job->positions[p].path);
+    for (int c = 0; c < CHOICES; c++)
+        text = append(text, ",", job->choices[c]);
+    for (char **word = job->words; *word; word++)
+        text = append(text, ",", *word);
+    char **words = text ? spec_split(text) : NULL;
+    free(text);
+    return words;
 }
 
 static enum status load_correction(struct correct_job *job)
 {
     const struct mask_load_options load = {0};
-    size_t others = 0;
-    while (job->words[others])
-        others++;
-    char *first = name_positions(job);
-    char **spec = first ? calloc(CHOICES + others + 2, sizeof *spec) : NULL;
-    if (!spec) {
-        free(first);
+    char **spec = make_spec(job);
+    if (!spec)
         return fail_memory("a correction");
-    }
-    spec[0] = first;
-    for (int c = 0; c < CHOICES; c++)
-        spec[1 + c] = job->choices[c];
-    memcpy(spec + 1 + CHOICES, job->words, others * sizeof *spec);
     enum status status = design_load(spec, 0, &load, &job->correction);
     if (status == STATUS_OK && spec[1])
         status = fail(CAUSE_USAGE, "--with takes options of correct:, and '%s' is none", spec[1]);
     free(spec);
-    free(first);
     return status;
 }
 
@@ -363,21 +373,10 @@ static enum status find_headroom(struct mask *mask, double *headroom)
 /* The spec of the preset's stage: the whole path, and a gain that leaves headroom. */
 static char *stage_text(const char *path, double headroom)
 {
-    char *whole = realpath(path, NULL), *text = NULL, *to;
-    char *quoted = whole ? malloc(2 * strlen(whole) + 1) : NULL;
-    if (quoted) {
-        to = quoted;
-        for (const char *from = whole; *from; from++) {
-            if (*from == ',' || *from == '\\')
-                *to++ = '\\';
-            *to++ = *from;
-        }
-        *to = '\0';
-        if (asprintf(&text, "%s,gain=%.1f", quoted, -ceil(10 * headroom) / 10 + 0.0) < 0)
-            text = NULL;
-    }
+    char gain[32], *whole = realpath(path, NULL);
+    snprintf(gain, sizeof gain, "gain=%.1f", -ceil(10 * headroom) / 10 + 0.0);
+    char *text = whole ? append(append(strdup(""), "", whole), ",", gain) : NULL;
     free(whole);
-    free(quoted);
     return text;
 }
 
@@ -411,6 +410,14 @@ static enum status write_correction(const struct correct_job *job)
 
 /* ---- the check ---- */
 
+static enum status show_check(const struct correct_job *job, size_t speaker, int *key)
+{
+    char line[STUDY_LINE];
+    study_describe_check(&job->study->speakers[speaker], line);
+    return correct_show(job->view, rig_of(job), job->study, speaker, line,
+                        "o other loudspeaker  space end", "o ", key);
+}
+
 static enum status check_correction(struct correct_job *job)
 {
     static const char *const lines[] = {
@@ -431,8 +438,7 @@ static enum status check_correction(struct correct_job *job)
     measure_result_free(&result);
     for (key = 'o'; job->view && status == STATUS_OK && key == 'o';
          speaker = (speaker + 1) % job->study->count)
-        status = correct_show(job->view, rig_of(job), job->study, speaker, "",
-                              "o other loudspeaker  space end", "o ", &key);
+        status = show_check(job, speaker, &key);
     return status;
 }
 
@@ -447,10 +453,12 @@ static enum status print_results(const struct correct_job *job)
                                     study_object(study)),
                           JSON_REAL_PRECISION(6), "the correction");
     for (size_t s = 0; s < study->count; s++) {
-        char line[STUDY_LINE], *plot = NULL;
+        char line[STUDY_LINE], check[STUDY_LINE], *plot = NULL;
         TRY(study_plot(study, s, PLOT_COLUMNS, PLOT_ROWS, &plot));
         study_describe(&study->speakers[s], line);
-        printf("%s        %s\n%s\n\n", plot, study_legend(study), line);
+        study_describe_check(&study->speakers[s], check);
+        printf("%s        %s\n%s\n%s%s\n", plot, study_legend(study), line, check,
+               *check ? "\n" : "");
         free(plot);
     }
     printf("%s is the correction. halo live --sink %s --preset %s plays through it.\n", job->path,

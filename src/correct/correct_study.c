@@ -2,6 +2,7 @@
 
 #include "acoustics/response.h"
 #include "base/plain_locale.h"
+#include "design/correct_curve.h"
 #include "design/correct_target.h"
 #include "plot/response_plot.h"
 #include "signal/phase.h"
@@ -15,9 +16,9 @@
 
 enum { TARGET_TAPS = 8192, THIRD = 3 /* thirds in an octave */ };
 
-static const double ROLLED_OFF = 10; /* dB below the mean: the loudspeaker does not play there */
-static const double SNR_LEAST = 10;  /* dB */
-static const double PLOT_RANGE = 40; /* dB */
+static const double LEAST = -200;                     /* dB: silence */
+static const double SNR_LEAST = 10;                   /* dB */
+static const double PLOT_RANGE = 40;                  /* dB */
 static const double PLOT_LOW = 20, PLOT_HIGH = 20000; /* Hz */
 
 /* ---- the curves of a loudspeaker ---- */
@@ -85,7 +86,10 @@ static enum status measure_thirds(const struct mask *mask, double thirds[MEASURE
                                        .high = measured_hz(MEASURED_THIRDS - 1) * sixth,
                                        .points = MEASURED_THIRDS,
                                        .smoothing = 1.0 / THIRD};
-    return response_measure(mask, mask->rate, &axis, thirds);
+    TRY(response_measure(mask, mask->rate, &axis, thirds));
+    for (size_t t = 0; t < MEASURED_THIRDS; t++)
+        thirds[t] = fmax(thirds[t], LEAST);
+    return STATUS_OK;
 }
 
 /* The mean over the band, less that of the target if there is one. */
@@ -114,11 +118,7 @@ static void find_band(struct study_speaker *speaker, uint32_t rate)
     speaker->end = MEASURED_THIRDS;
     while (speaker->end > 1 && measured_hz(speaker->end - 1) > 0.45 * rate)
         speaker->end--;
-    double least = mean_of(speaker, levels, NULL) - ROLLED_OFF;
-    while (speaker->first + 1 < speaker->end && levels[speaker->first] < least)
-        speaker->first++;
-    while (speaker->end > speaker->first + 1 && levels[speaker->end - 1] < least)
-        speaker->end--;
+    curve_band(levels, &speaker->first, &speaker->end);
 }
 
 static void deviate(struct study_speaker *speaker, enum study_curve curve)
@@ -278,14 +278,19 @@ enum status study_plot(const struct study *study, size_t number, size_t width, s
 
 void study_describe(const struct study_speaker *speaker, char line[STUDY_LINE])
 {
-    int length = snprintf(
-        line, STUDY_LINE, "output %zu, %.0f to %.0f Hz: %.1f dB from the target, %.1f dB corrected",
-        speaker->output, measured_hz(speaker->first), measured_hz(speaker->end - 1),
-        speaker->deviation[STUDY_MEASURED], speaker->deviation[STUDY_PREDICTED]);
-    if (isfinite(speaker->apart) && length > 0 && length < STUDY_LINE)
-        snprintf(line + length, (size_t)(STUDY_LINE - length),
-                 "; measured through it, thirds are within %.1f dB of the prediction",
-                 speaker->apart);
+    snprintf(line, STUDY_LINE,
+             "output %zu, %.0f to %.0f Hz: %.1f dB from the target, %.1f dB corrected",
+             speaker->output, measured_hz(speaker->first), measured_hz(speaker->end - 1),
+             speaker->deviation[STUDY_MEASURED], speaker->deviation[STUDY_PREDICTED]);
+}
+
+void study_describe_check(const struct study_speaker *speaker, char line[STUDY_LINE])
+{
+    snprintf(line, STUDY_LINE,
+             isfinite(speaker->apart)
+                 ? "Measured through it, thirds of an octave are within %.1f dB of the prediction."
+                 : "",
+             speaker->apart);
 }
 
 static json_t *thirds_json(const struct study_speaker *speaker, enum study_curve curve)

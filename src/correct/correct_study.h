@@ -60,8 +60,10 @@ MUST_CHECK enum status study_plot(const struct study *study, size_t speaker, siz
 const char *study_legend(const struct study *study);
 
 /* Writes a line such as "output 1, 45 to 20000 Hz: 4.1 dB from the target, 1.2 dB corrected". */
-enum { STUDY_LINE = 200 };
+enum { STUDY_LINE = 160 };
 void study_describe(const struct study_speaker *speaker, char line[STUDY_LINE]);
+/* Writes what the check found; nothing without a check. */
+void study_describe_check(const struct study_speaker *speaker, char line[STUDY_LINE]);
 
 /* A new reference. NULL: no memory. */
 json_t *study_object(const struct study *study);

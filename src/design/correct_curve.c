@@ -7,6 +7,7 @@
 
 enum { LENGTH_LEAST = 1 << 17, ROUNDS = 100 };
 
+static const double LOUD = 20, ROLLED_OFF = 10;     /* dB, of curve_band */
 static const double LOWEST = 10;                    /* Hz, the first point */
 static const double SMOOTHED_AT[] = {100, 1000};    /* Hz */
 static const double WIDTHS[] = {1.0 / 12, 1.0 / 6}; /* octaves */
@@ -111,6 +112,24 @@ void curve_smooth(const double powers[CURVE_POINTS], double octaves, double leve
         levels[p] =
             10 / exponent * log10(fmax((sums[end] - sums[first]) / (double)(end - first), LEAST));
     }
+}
+
+void curve_band(const double *levels, size_t *first, size_t *end)
+{
+    double loudest = -INFINITY, sum = 0;
+    size_t count = 0;
+    for (size_t i = *first; i < *end; i++)
+        loudest = fmax(loudest, levels[i]);
+    for (size_t i = *first; i < *end; i++)
+        if (levels[i] >= loudest - LOUD) {
+            sum += levels[i];
+            count++;
+        }
+    double least = count > 0 ? sum / (double)count - ROLLED_OFF : -INFINITY;
+    while (*first + 1 < *end && levels[*first] < least)
+        ++*first;
+    while (*first + 1 < *end && levels[*end - 1] < least)
+        --*end;
 }
 
 double curve_mean(const double levels[CURVE_POINTS], double from, double to)

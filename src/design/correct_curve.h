@@ -34,6 +34,10 @@ struct curve_limits {
     double boost, cut; /* dB, both positive */
 };
 
+/* Narrows [*first, *end) to where a loudspeaker plays: from the first to the last level that is at
+ * most 10 dB below the mean of those within 20 dB of the loudest. */
+void curve_band(const double *levels, size_t *first, size_t *end);
+
 double curve_mean(const double levels[CURVE_POINTS], double from, double to);
 
 /* Subtracts what makes the mean over the band 0 after curve_limit. */

@@ -146,7 +146,6 @@ static enum status make_crossover(const struct design_spec *spec, struct design 
 
 enum { FILES_MOST = 16, SPEAKERS_MOST = 64, POSITIONS_MOST = 64 };
 
-static const double ROLLED_OFF = 10;     /* dB below the mean: the loudspeaker's band ends there */
 static const double RINGS_BEFORE = 0.04; /* seconds, the most with phase=mixed */
 static const double EARLY = 0.08;        /* seconds that tell the excess phase */
 static const double APART_MOST = 0.2;    /* seconds between the direct sounds of loudspeakers */
@@ -378,12 +377,8 @@ static void find_band(const struct correction *job, const double powers[CURVE_PO
 {
     double levels[CURVE_POINTS];
     curve_smooth(powers, 1, levels);
-    double least = curve_mean(levels, limits->from, limits->to) - ROLLED_OFF;
     size_t first = curve_point(limits->from), end = curve_point(limits->to);
-    while (first + 1 < end && levels[first] < least)
-        first++;
-    while (first + 1 < end && levels[end - 1] < least)
-        end--;
+    curve_band(levels, &first, &end);
     if (!design_option(job->spec, "from"))
         limits->from = curve_hertz(first);
     if (!design_option(job->spec, "to"))
@@ -402,10 +397,9 @@ static enum status correct_speaker(const struct correction *job, struct correcte
             (level_curve_count(&job->target) > 0 ? level_curve_at(&job->target, curve_hertz(p))
                                                  : 0) -
             levels[p];
-    double mean = curve_mean(levels, limits.from, limits.to);
-    speaker->level -= mean;
-    for (size_t p = 0; p < CURVE_POINTS; p++)
-        levels[p] -= mean;
+    speaker->level -= levels[0];
+    curve_centre(&limits, levels);
+    speaker->level += levels[0];
     note_detail("correct: loudspeaker %zu is corrected from %.0f to %.0f Hz", speaker->output,
                 limits.from, limits.to);
     curve_limit(&limits, levels);

@@ -438,7 +438,7 @@ static void put_title(const struct layout *layout, const struct live_status *sta
     unsigned seconds = (unsigned)fmax(status->seconds, 0);
     if (status->rate && status->block)
         snprintf(ms, sizeof ms, " (%.2f ms)", 1e3 * (double)status->block / status->rate);
-    snprintf(format, sizeof format, "  %u Hz", status->rate);
+    snprintf(format, sizeof format, status->rate ? "  %u Hz" : "", status->rate);
     if (status->block)
         snprintf(format, sizeof format, "  %u Hz  %zu frames", status->rate, status->block);
     snprintf(left, sizeof left, " %s  %s%s%s", status->command ? status->command : "halo",
@@ -678,7 +678,7 @@ static struct layout plan(const struct live_status *status)
     grant(&left, &layout.choices, least(choices, 4));
     grant(&left, &layout.messages, 2);
     grant(&left, &layout.choices, least(choices, CHOICE_ROWS_MOST));
-    grant(&left, &layout.scale, 1);
+    grant(&left, &layout.scale, inputs + outputs > 0);
     grant(&left, &layout.messages, 3);
     grant(&left, &layout.inputs, inputs);
     grant(&left, &layout.outputs, outputs);
