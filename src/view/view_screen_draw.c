@@ -434,11 +434,12 @@ static void put_title(const struct layout *layout, const struct live_status *sta
 {
     struct pen pen = pen_at(layout, 0);
     pen.over = STYLE_BAR;
-    char left[512], right[96], ms[32] = "", format[64];
+    char left[512], right[96], ms[32] = "", format[64] = "";
     unsigned seconds = (unsigned)fmax(status->seconds, 0);
     if (status->rate && status->block)
         snprintf(ms, sizeof ms, " (%.2f ms)", 1e3 * (double)status->block / status->rate);
-    snprintf(format, sizeof format, status->rate ? "  %u Hz" : "", status->rate);
+    if (status->rate)
+        snprintf(format, sizeof format, "  %u Hz", status->rate);
     if (status->block)
         snprintf(format, sizeof format, "  %u Hz  %zu frames", status->rate, status->block);
     snprintf(left, sizeof left, " %s  %s%s%s", status->command ? status->command : "halo",
