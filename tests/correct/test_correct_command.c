@@ -1,14 +1,14 @@
 /* halo correct with files of responses: the mask, the preset, the prediction, and refusals. */
 #include "command.h"
 #include "mask_load.h"
-#include "signal/fft_double.h"
 #include "sound.h"
 #include "suite.h"
+#include "thirds.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { RATE = 48000, THIRDS = 31 };
+enum { RATE = 48000 };
 
 /* Two loudspeakers of 80 Hz to 12 kHz, as one microphone hears them. */
 static void make_room(const char *name, int seed, int rate)
@@ -90,47 +90,6 @@ START_TEST(presets_play_the_mask)
 
 /* ---- the prediction ---- */
 
-/* Fills bins that are 0.25 Hz apart at any rate. */
-static struct fft_double *transform(const struct mask *mask, size_t column)
-{
-    struct fft_double *fft;
-    size_t n = 4 * mask->rate;
-    ck_assert_int_eq(fft_double_create(n, &fft), STATUS_OK);
-    memset(fft_double_samples(fft), 0, n * sizeof(double));
-    memcpy(fft_double_samples(fft), mask_column(mask, column), mask->taps * sizeof(double));
-    fft_double_forward(fft);
-    return fft;
-}
-
-/* Adds the mean power of a column in each third, through a column of `filter` if there is one. */
-static void add_thirds(const struct mask *mask, const struct mask *filter, size_t column,
-                       double thirds[THIRDS])
-{
-    struct fft_double *fft = transform(mask, column), *by = filter ? transform(filter, column) : NULL;
-    for (size_t t = 0; t < THIRDS; t++) {
-        double middle = 4000 * pow(10, ((double)t - 17) / 10), sum = 0;
-        double highest = 2 * fmin(mask->rate, filter ? filter->rate : mask->rate);
-        size_t first = (size_t)ceil(middle / pow(10, 0.05)),
-               end = (size_t)ceil(fmin(middle * pow(10, 0.05), highest));
-        for (size_t b = first; b < end; b++)
-            sum += pow(cabs(fft_double_bins(fft)[b]), 2) *
-                   (by ? pow(cabs(fft_double_bins(by)[b]), 2) : 1);
-        thirds[t] += end > first ? sum / (double)(end - first) : 0;
-    }
-    fft_double_destroy(fft);
-    if (by)
-        fft_double_destroy(by);
-}
-
-/* The mean in dB over thirds from `first` to before `end`, less that of `from` if there is one. */
-static double mean_of(const double *thirds, const double *from, size_t first, size_t end)
-{
-    double sum = 0;
-    for (size_t t = first; t < end; t++)
-        sum += thirds[t] - (from ? from[t] : 0);
-    return sum / (double)(end - first);
-}
-
 static void expect_thirds(const json_t *speaker, const char *curve, const double *truth,
                           double shift, size_t end)
 {
@@ -147,7 +106,7 @@ static void expect_thirds(const json_t *speaker, const char *curve, const double
 /* Deviation from a flat target: RMS around the mean. */
 static double deviation(const double *thirds, size_t first, size_t end)
 {
-    double sum = 0, mean = mean_of(thirds, NULL, first, end);
+    double sum = 0, mean = thirds_mean(thirds, first, end);
     for (size_t t = first; t < end; t++)
         sum += pow(thirds[t] - mean, 2);
     return sqrt(sum / (double)(end - first));
@@ -173,16 +132,16 @@ static void expect_prediction(const char *answer, const char *const *files, size
         for (size_t f = 0; f < count; f++) {
             struct mask *room = mask_loaded(files[f], NULL);
             ck_assert(f > 0 || room->rate == correction->rate);
-            add_thirds(room, NULL, s, measured);
-            add_thirds(room, correction, s, predicted);
+            thirds_add(room, s, NULL, 0, measured);
+            thirds_add(room, s, correction, s, predicted);
         }
-        add_thirds(correction, NULL, s, corrects);
+        thirds_add(correction, s, NULL, 0, corrects);
         for (size_t t = 0; t < THIRDS; t++) {
             measured[t] = 10 * log10(measured[t] / (double)count);
             predicted[t] = 10 * log10(predicted[t] / (double)count);
             corrects[t] = 10 * log10(corrects[t]);
         }
-        double shift = -mean_of(measured, NULL, first, end);
+        double shift = -thirds_mean(measured, first, end);
         size_t heard = THIRDS; /* below what resampling takes */
         while (1000 * pow(10, ((double)heard - 17.5) / 10) > 0.45 * correction->rate)
             heard--;
