@@ -71,8 +71,8 @@ START_TEST(presets_play_the_mask)
         double headroom = 0, gain;
         size_t number;
         json_t *output;
-        json_array_foreach(json_object_get(shown, "outputs"), number, output)
-            headroom = fmax(headroom, command_json_number(output, "headroom_db"));
+        json_array_foreach(json_object_get(shown, "outputs"), number, output) headroom =
+            fmax(headroom, command_json_number(output, "headroom_db"));
         ck_assert_double_gt(headroom, 1);
         gain = -ceil(10 * headroom) / 10;
         command_done("\"$HALO\" render in.wav truth.wav -fq --mask plain.wav,gain=%.1f", gain);
@@ -98,8 +98,8 @@ static void expect_thirds(const json_t *speaker, const char *curve, const double
     ck_assert_uint_eq(json_array_size(told), THIRDS);
     for (size_t t = 0; t < end; t++) {
         double db = json_real_value(json_array_get(told, t));
-        ck_assert_msg(fmax(db, truth[t] + shift) < least || fabs(db - truth[t] - shift) < 0.2, "%s, third %zu: %g dB, not %g", curve, t,
-                      db, truth[t] + shift);
+        ck_assert_msg(fmax(db, truth[t] + shift) < least || fabs(db - truth[t] - shift) < 0.2,
+                      "%s, third %zu: %g dB, not %g", curve, t, db, truth[t] + shift);
     }
 }
 
