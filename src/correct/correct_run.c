@@ -60,8 +60,6 @@ static enum status name_files(struct correct_job *job)
     const struct correct_options *options = job->options;
     bool measures = options->measured_count == 0;
     job->count = measures ? options->positions : options->measured_count;
-    if (strchr(options->name, '*'))
-        return fail(CAUSE_USAGE, "%s: names of corrections have no *", options->name);
     if (asprintf(&job->path, "%s-correction.wav", options->name) < 0)
         return fail_memory("a correction");
     for (size_t p = 0; p < job->count; p++) {
@@ -70,6 +68,9 @@ static enum status name_files(struct correct_job *job)
                             : asprintf(path, "%s", options->measured[p]);
         if (made < 0)
             return fail_memory("a correction");
+        if (strchr(*path, '*') || strchr(job->path, '*'))
+            return fail(CAUSE_USAGE, "%s: halo correct takes no names with *; rename it",
+                        strchr(*path, '*') ? *path : options->name);
     }
     return STATUS_OK;
 }
@@ -273,7 +274,7 @@ static char *append(char *text, const char *separator, const char *word)
     }
     char *to = stpcpy(longer + length, separator);
     for (const char *from = word; *from; from++) {
-        if (*from == ',' || *from == '\\')
+        if (*from == ',')
             *to++ = '\\';
         *to++ = *from;
     }
