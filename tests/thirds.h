@@ -1,17 +1,21 @@
-/* Levels by thirds of an octave from 20 Hz on, computed for the tests alone. */
+/* Levels by thirds of an octave from 20 Hz on, computed for the tests of halo correct alone. */
 #ifndef HALO_TESTS_THIRDS_H
 #define HALO_TESTS_THIRDS_H
 
 #include "mask/mask.h"
 
+#include <jansson.h>
+
 enum { THIRDS = 31 };
 
-/* Adds the mean power of a column in each third, through the column `by` of `filter` if there is
- * one. */
-void thirds_add(const struct mask *mask, size_t column, const struct mask *filter, size_t by,
-                double powers[THIRDS]);
+/* Levels in dB of the mean power of a column of all masks, through the column of `filter` with the
+ * number `by` if there is a filter. */
+void thirds_measure(struct mask *const *masks, size_t count, size_t column,
+                    const struct mask *filter, size_t by, double levels[THIRDS]);
 
-/* The mean from the third `first` to before `end`. */
-double thirds_mean(const double *levels, size_t first, size_t end);
+/* A curve that halo correct --json tells of a loudspeaker equals `truth` in the thirds before `end`,
+ * unless both are quiet. 0 dB is the mean of `measured` where the loudspeaker plays. */
+void thirds_expect(const json_t *speaker, const char *curve, const double *measured,
+                   const double *truth, size_t end);
 
 #endif
