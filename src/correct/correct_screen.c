@@ -83,8 +83,7 @@ static enum status choose(struct view *view, const struct device_list *list, siz
                                out,
                                in,
                                "",
-                               "The microphone belongs where your head is, at the height of the "
-                               "ears."};
+                               "Put the microphone where your head is, as high as the ears."};
         describe_device(list, *output, "o  loudspeakers", list->rows[*output].channels_out, out);
         describe_device(list, *input, "i  microphone", list->rows[*input].channels_in, in);
         TRY(correct_ask(view, NULL, lines, sizeof lines / sizeof *lines,
