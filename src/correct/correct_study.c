@@ -286,11 +286,11 @@ void study_describe(const struct study_speaker *speaker, char line[STUDY_LINE])
 
 void study_describe_check(const struct study_speaker *speaker, char line[STUDY_LINE])
 {
-    snprintf(line, STUDY_LINE,
-             isfinite(speaker->apart)
-                 ? "Measured through it, thirds of an octave are within %.1f dB of the prediction."
-                 : "",
-             speaker->apart);
+    *line = '\0';
+    if (isfinite(speaker->apart))
+        snprintf(line, STUDY_LINE,
+                 "Measured through it, thirds of an octave are within %.1f dB of the prediction.",
+                 speaker->apart);
 }
 
 static json_t *thirds_json(const struct study_speaker *speaker, enum study_curve curve)
