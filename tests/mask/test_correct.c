@@ -378,7 +378,8 @@ START_TEST(measured_columns_are_positions)
 START_TEST(a_subwoofer_adds_to_the_others)
 {
     enum { SPEAKERS = 3, POSITIONS = 2 };
-    static const char *const bands[SPEAKERS] = {"HP 45 0.8", "HP 45 0.8", "HP 22 0.7; LP 110 0.6; LP 300 0.7"};
+    static const char *const bands[SPEAKERS] = {"HP 45 0.8", "HP 45 0.8",
+                                                "HP 22 0.7; LP 110 0.6; LP 300 0.7"};
     static const char *const phases[] = {"minimum", "linear", "mixed"};
     for (uint64_t seed = 0; seed < 3; seed++) {
         struct mask *rooms[POSITIONS];
