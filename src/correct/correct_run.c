@@ -405,6 +405,8 @@ static enum status write_correction(const struct correct_job *job)
     char *text = stage_text(job->path, headroom);
     enum status status = text ? write_preset(job, text) : fail_memory("a preset");
     free(text);
+    if (status != STATUS_OK)
+        unlink(job->path);
     return status;
 }
 
@@ -503,7 +505,7 @@ enum status correct_run(const struct correct_options *options)
     status = status == STATUS_OK ? closed : status;
     if (status == STATUS_OK)
         status = print_results(&job);
-    for (size_t p = 0; p < job.count; p++) {
+    for (size_t p = 0; p < CORRECT_POSITIONS; p++) { /* also those that the key d left out */
         mask_destroy(job.positions[p].mask);
         measurement_destroy(job.positions[p].measurement);
         free(job.positions[p].path);

@@ -367,16 +367,96 @@ def test_refused():
         os.remove("room-take.wav")
 
 
-def test_stopped():
-    process = subprocess.Popen(
-        [HALO, "measure", "--plain", "room.wav", "--driver", "null", "--device",
-         "null:pace=1"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+def stopped(*arguments, left):
+    """Ctrl-C during the sweeps ends it, and only these files are there."""
+    process = subprocess.Popen([HALO, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
     while b"a sweep of" not in process.stderr.readline():
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
     text = process.stderr.read()
     assert process.wait(60) not in (0, 1) or b"stopped" in text, (process.returncode, text)
-    assert files() == [], files()
+    assert files() == left, files()
+
+
+def test_stopped():
+    stopped("measure", "--plain", "room.wav", "--driver", "null", "--device", "null:pace=1", left=[])
+
+# ---- through a mask, and what halo correct leaves ----
+
+
+def through(room, columns, options=SHORT):
+    """What is measured through a mask of these columns, and the options that name the mask."""
+    with tempfile.TemporaryDirectory() as folder:
+        longest = max(len(taps) for taps in columns)
+        padded = [np.pad(taps, (0, longest - len(taps))) for taps in columns]
+        write_wav(folder + "/mask.wav", np.stack(padded, 1), RATE)
+        options = [*options, "--mask", folder + "/mask.wav"]
+        got, answer = measured(room, options)
+        peak = np.abs(played(len(room.paths), tuple(options))).max()
+    assert abs(20 * np.log10(peak) + 12) < 0.1, peak  # the loudest sweep has the level asked for
+    return got, answer
+
+
+def decaying(seed, frames):
+    taps = np.random.default_rng(seed).standard_normal(frames) * np.exp(-6 * np.arange(frames) / frames)
+    return np.asarray(0.3 * taps / np.abs(np.fft.rfft(taps)).max(), "<f4").astype(float)
+
+
+def test_mask():
+    room, truths = both_ears(latency=700)
+    short, longer = decaying(1, 64), decaying(2, RATE // 2)
+    for name, columns in {
+            "short, of one channel": [short],
+            "of two channels": [short, decaying(3, 300)],
+            "of 0.5 s": [longer, decaying(4, RATE // 2)],
+            "louder by 12 dB": [np.array([0, 4.0]), np.array([1.0, 0])],
+    }.items():
+        got, _ = through(room, columns)
+        twice = [convolve(truth, columns[i // 2 % len(columns)]) for i, truth in enumerate(truths)]
+        error = worst(got, twice)[-1]
+        print(f"mask {name}: {error:.1f} dB")
+        assert error <= -80
+        done("measure", "again.wav", "--take", "room-take.wav")
+        assert np.array_equal(read_wav("again.wav")[0], got)
+        os.remove("again.wav")
+
+
+def test_mask_and_reference():
+    """The cable carries the sweep without the mask, so time zero is that of the loudspeakers."""
+    room, truths = both_ears()
+    room = Room([[*row, None] for row in room.paths] + [[None, None, np.ones(1)]], latency=333)
+    columns = [decaying(1, 300), 4 * decaying(2, 300)]
+    got, answer = through(room, columns, SHORT + ["--reference", "3:3"])
+    assert answer["measurement"]["timing"] == "loopback" and got.shape[1] == 4
+    twice = [convolve(truth, columns[i // 2]) for i, truth in enumerate(truths)]
+    error = worst(got, twice, answer["zero_tap"])[:-1].max()
+    print(f"mask and loopback: {error:.1f} dB")
+    assert error <= -80
+
+
+def test_mask_refused():
+    run = [*arguments_for(1, 2, SHORT), "room.wav"]
+    write_wav("rec.wav", np.zeros(RATE), RATE)
+    write_wav("one.wav", np.ones(1), RATE)
+    write_wav("three.wav", np.ones((1, 3)), RATE)
+    pathlib.Path("mixes.mask").write_text(
+        "rate: 48000\ninputs: 2\noutputs: 2\npath: 1 2 1\npath: 2 1 1\n1\n")
+    refused("needs IN:OUT", *run, "--mask", "one.wav", "--input-map", "1,2", "--reference", "2")
+    refused("mixes channels", *run, "--mask", "mixes.mask")
+    refused("three.wav", *run, "--mask", "three.wav")
+    refused("none.wav", *run, "--mask", "none.wav")
+    refused("--take uses", "measure", "room.wav", "--take", "rec.wav", "--mask", "one.wav")
+
+
+def test_correct_leaves_nothing():
+    os.environ["XDG_CONFIG_HOME"] = os.path.abspath("config")
+    write_wav("rec.wav", np.zeros(RATE), RATE)
+    device = ["--plain", "--driver", "null", "--device"]
+    refused("above the noise", "correct", "room", *device, "null:in=rec.wav,pace=0")
+    pathlib.Path("room-2.wav").write_text("mine")
+    refused("room-2.wav", "correct", "room", *device, "null:in=rec.wav,pace=0")
+    os.remove("room-2.wav")
+    stopped("correct", "room", *device, "null:in=rec.wav,pace=1", left=["rec.wav"])
 
 
 def main():
