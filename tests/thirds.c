@@ -20,7 +20,8 @@ static struct fft_double *transform(const struct mask *mask, size_t column)
 void thirds_add(const struct mask *mask, size_t column, const struct mask *filter, size_t by,
                 double powers[THIRDS])
 {
-    struct fft_double *fft = transform(mask, column), *other = filter ? transform(filter, by) : NULL;
+    struct fft_double *fft = transform(mask, column),
+                      *other = filter ? transform(filter, by) : NULL;
     for (size_t t = 0; t < THIRDS; t++) {
         double middle = 4000 * pow(10, ((double)t - 17) / 10), sum = 0;
         double highest = 2 * fmin(mask->rate, filter ? filter->rate : mask->rate);

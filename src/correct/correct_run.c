@@ -60,8 +60,6 @@ static enum status name_files(struct correct_job *job)
     const struct correct_options *options = job->options;
     bool measures = options->measured_count == 0;
     job->count = measures ? options->positions : options->measured_count;
-    if (strchr(options->name, '*'))
-        return fail(CAUSE_USAGE, "%s: names of corrections have no *", options->name);
     if (asprintf(&job->path, "%s-correction.wav", options->name) < 0)
         return fail_memory("a correction");
     for (size_t p = 0; p < job->count; p++) {
@@ -70,6 +68,9 @@ static enum status name_files(struct correct_job *job)
                             : asprintf(path, "%s", options->measured[p]);
         if (made < 0)
             return fail_memory("a correction");
+        if (strchr(*path, '*') || strchr(job->path, '*'))
+            return fail(CAUSE_USAGE, "%s: halo correct takes no names with *; rename it",
+                        strchr(*path, '*') ? *path : options->name);
     }
     return STATUS_OK;
 }
@@ -130,6 +131,13 @@ static enum status measure_once(struct correct_job *job, const struct mask *filt
     return status;
 }
 
+/* Gives a position the rate of the first one. */
+static enum status match_rate(struct correct_job *job, struct correct_position *position)
+{
+    uint32_t rate = job->positions[0].mask->rate;
+    return position->mask->rate == rate ? STATUS_OK : mask_resample(position->mask, rate, NULL);
+}
+
 static enum status load_position(struct correct_job *job, struct correct_position *position)
 {
     const struct mask_load_options load = {0};
@@ -140,9 +148,7 @@ static enum status load_position(struct correct_job *job, struct correct_positio
                     position->path);
     if (position->mask->measured)
         TRY(measurement_parse(position->mask->measured, &position->measurement));
-    if (position == job->positions || position->mask->rate == job->positions[0].mask->rate)
-        return STATUS_OK;
-    return mask_resample(position->mask, job->positions[0].mask->rate, NULL);
+    return match_rate(job, position);
 }
 
 /* The path of least SNR, which tells whether the take is good. */
@@ -191,26 +197,36 @@ static enum status ask_again(struct correct_job *job, enum status status)
     return correct_ask(job->view, rig_of(job), lines, 1, "space measure again  q leave", " ", &key);
 }
 
+/* Moves the responses of a take into a position. Its file is not read, so that another take can
+ * replace it. */
+static void take_result(struct correct_position *position, struct measure_result *result)
+{
+    mask_destroy(position->mask);
+    measurement_destroy(position->measurement);
+    position->mask = result->mask;
+    position->measurement = result->measurement;
+    result->mask = NULL;
+    result->measurement = NULL;
+}
+
 static enum status measure_positions(struct correct_job *job)
 {
     size_t measured = 0;
+    job->measure.play.force = true; /* check_files found what must not be replaced */
     while (measured < job->count) {
         struct correct_position *position = &job->positions[measured];
         struct measure_result result = {0};
         int key;
         enum status status = measure_once(job, NULL, position->path, &result);
+        if (status == STATUS_OK)
+            take_result(position, &result);
         measure_result_free(&result);
         if (status != STATUS_OK) {
             TRY(ask_again(job, status));
             continue;
         }
-        mask_destroy(position->mask);
-        measurement_destroy(position->measurement);
-        position->mask = NULL;
-        position->measurement = NULL;
-        TRY(load_position(job, position));
+        TRY(match_rate(job, position));
         TRY(ask_next(job, measured + 1, &key));
-        job->measure.play.force = job->measure.play.force || key == 'r';
         measured += key != 'r';
         if (key == 'd')
             job->count = measured;
@@ -260,7 +276,7 @@ static char *append(char *text, const char *separator, const char *word)
     }
     char *to = stpcpy(longer + length, separator);
     for (const char *from = word; *from; from++) {
-        if (*from == ',' || *from == '\\')
+        if (*from == ',')
             *to++ = '\\';
         *to++ = *from;
     }

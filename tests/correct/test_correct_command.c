@@ -54,12 +54,19 @@ START_TEST(the_mask_is_that_of_convert)
         sound_expect_same(&made, &truth);
     }
     ck_assert_str_eq(presets(), "room\n");
+    command_done(
+        "mkdir sub; cp a.wav 'sub/c:\\,d.wav'; "
+        "\"$HALO\" correct sub/den --measured 'sub/c:\\,d.wav' --measured b.wav --with %s; "
+        "cmp sub/den-correction.wav room-correction.wav",
+        options[4]);
+    ck_assert_str_eq(presets(), "den\nroom\n");
 }
 
 /* The preset is the mask, and a gain that leaves the headroom which halo mask show tells. */
 START_TEST(presets_play_the_mask)
 {
-    static const char *const names[] = {"room", "a,b", "two words", "x\"y", "Küche", "1;gain=20"};
+    static const char *const names[] = {"room",  "a,b",    "two words", "x\"y",
+                                        "Küche", "1;g=20", "c:\\,d"};
     begin();
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 2, RATE);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -71,8 +78,8 @@ START_TEST(presets_play_the_mask)
         double headroom = 0, gain;
         size_t number;
         json_t *output;
-        json_array_foreach(json_object_get(shown, "outputs"), number, output)
-            headroom = fmax(headroom, command_json_number(output, "headroom_db"));
+        json_array_foreach(json_object_get(shown, "outputs"), number, output) headroom =
+            fmax(headroom, command_json_number(output, "headroom_db"));
         ck_assert_double_gt(headroom, 1);
         gain = -ceil(10 * headroom) / 10;
         command_done("\"$HALO\" render in.wav truth.wav -fq --mask plain.wav,gain=%.1f", gain);
@@ -98,8 +105,8 @@ static void expect_thirds(const json_t *speaker, const char *curve, const double
     ck_assert_uint_eq(json_array_size(told), THIRDS);
     for (size_t t = 0; t < end; t++) {
         double db = json_real_value(json_array_get(told, t));
-        ck_assert_msg(fmax(db, truth[t] + shift) < least || fabs(db - truth[t] - shift) < 0.2, "%s, third %zu: %g dB, not %g", curve, t,
-                      db, truth[t] + shift);
+        ck_assert_msg(fmax(db, truth[t] + shift) < least || fabs(db - truth[t] - shift) < 0.2,
+                      "%s, third %zu: %g dB, not %g", curve, t, db, truth[t] + shift);
     }
 }
 
@@ -248,7 +255,9 @@ START_TEST(wrong_words_are_refused)
     begin();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         command_refused(2, cases[i].expected, CORRECT "a.wav %s", cases[i].options);
-    command_refused(2, "*", "\"$HALO\" correct 'r*m' --measured a.wav");
+    command_refused(2, "r*m", "\"$HALO\" correct 'r*m' --measured a.wav");
+    command_done("cp a.wav 'x*y.wav'");
+    command_refused(2, "x*y.wav", CORRECT "'x*y.wav'");
     command_refused(2, "cannot be called '.room'", "\"$HALO\" correct .room --measured a.wav");
     command_refused(2, "cannot be called ''", "\"$HALO\" correct no/ --measured a.wav");
     command_refused(1, "nowhere", "\"$HALO\" correct nowhere/room --measured a.wav");

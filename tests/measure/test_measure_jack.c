@@ -218,9 +218,11 @@ static void expect_check(const json_t *speaker, size_t number)
 /* Whether a command succeeded. A busy machine loses sound, which halo says. */
 static bool is_heard(const struct command_result *result)
 {
-    if (result->code != 0)
-        command_expect(result->err, "the device lost sound");
-    return result->code == 0;
+    if (result->code == 0)
+        return true;
+    command_expect(result->err, "the device lost sound");
+    puts("not seen: a whole recording of JACK, for which the machine is too slow");
+    return false;
 }
 
 START_TEST(a_room_in_jack_is_corrected)
@@ -234,8 +236,7 @@ START_TEST(a_room_in_jack_is_corrected)
     atomic_store(&room.place, 1);
     live_rig_keys("\n");
     struct command_result result = live_rig_end(process);
-    bool heard = is_heard(&result);
-    if (heard) {
+    if (is_heard(&result)) {
         const json_t *speakers = json_object_get(command_json(result.out), "loudspeakers");
         ck_assert_uint_eq(json_array_size(speakers), SIDES);
         for (size_t s = 0; s < SIDES; s++)
@@ -246,16 +247,100 @@ START_TEST(a_room_in_jack_is_corrected)
     }
 
     result = command_run("\"$HALO\" correct hall --plain --positions 2 " DEVICE);
-    ck_assert_int_eq(result.code, 2);
-    command_expect(result.err, "standard input ended before Enter was pressed");
+    if (result.code == 2) /* else sound was lost */
+        command_expect(result.err, "standard input ended before Enter was pressed");
+    else
+        ck_assert(!is_heard(&result));
     command_done("! ls hall-2.wav hall-correction.wav config/halo/presets/hall");
 
-    result = command_run("\"$HALO\" correct nook -q --json --plain --positions 1 --no-check " DEVICE);
+    result =
+        command_run("\"$HALO\" correct nook -q --json --plain --positions 1 --no-check " DEVICE);
     if (is_heard(&result)) {
         json_t *speakers = json_object_get(command_json(result.out), "loudspeakers");
         ck_assert(json_is_null(json_object_get(json_array_get(speakers, 0), "checked")));
         ck_assert_str_eq(result.err, "");
     }
+    room_close(&room);
+    jack_rig_end(SIGTERM);
+}
+
+/* ---- the screen ---- */
+
+#define SCREEN                                                                                     \
+    "stty -g >before; \"$HALO\" correct den " DEVICE                                               \
+    "2>said; echo left with $?; stty -g | cmp - before && echo as before"
+
+/* Types a key and waits for what it does. */
+static void press(const char *key, const char *expected)
+{
+    tmux_type(key);
+    tmux_wait(expected);
+}
+
+static void begin_screen(void)
+{
+    tmux_open(100, 40, SCREEN);
+    tmux_wait("space begin");
+}
+
+/* Measures one place and asks for a correction. */
+static void measure_a_place(void)
+{
+    press("Space", "Place 1 of 3 is measured");
+    press("d", "target flat, minimum phase, at most 6 dB louder");
+}
+
+static void leave(const char *key, const char *expected)
+{
+    press(key, expected);
+    tmux_wait("as before");
+    command_done("! ls den-correction.wav config/halo/presets/den && rm -f den-1*.wav");
+}
+
+START_TEST(a_screen_leads_to_a_correction)
+{
+    struct jack_room room = {0};
+    if (!tmux_there())
+        return;
+    make_truths();
+    jack_rig_start(RATE, LONGEST);
+    room_open(&room);
+
+    tmux_open(100, 40, "\"$HALO\" correct den; echo left with $?");
+    tmux_wait("Step 1: the devices");
+    press("q", "left with 5");
+
+    begin_screen();
+    press("n", "noise on output 1, level -12 dB");
+    press("o", "noise on output 2");
+    press("+", "level -9 dB");
+    leave("C-c", "left with 130");
+
+    begin_screen();
+    measure_a_place();
+    leave("q", "left with 5");
+
+    begin_screen();
+    press("Space", "Place 1 of 3 is measured");
+    press("r", "sweep 1 of 1");
+    tmux_wait("Place 1 of 3 is measured");
+    press("Space", "Place 2 of 3 is measured");
+    press("d", "target flat, minimum phase, at most 6 dB louder");
+    press("t", "target house, minimum phase, at most 6 dB louder");
+    press("p", "target house, mixed phase, at most 6 dB louder");
+    press("+", "target house, mixed phase, at most 7 dB louder");
+    press("o", "output 2, ");
+    press("Space", "The correction and the preset are written.");
+    press("Space", "Measured through it, thirds of an octave are within 0.");
+    press("o", "output 2, ");
+    press("Space", "left with 0");
+    tmux_wait("as before");
+    command_done("\"$HALO\" mask convert "
+                 "'correct:den-1.wav*den-2.wav,target=house,phase=mixed,boost=7' again.wav");
+    struct sound made = sound_load("den-correction.wav"), again = sound_load("again.wav");
+    sound_expect_same(&made, &again);
+    command_done("\"$HALO\" preset show den && ! ls den-3.wav");
+    tmux_close();
     room_close(&room);
     jack_rig_end(SIGTERM);
 }
