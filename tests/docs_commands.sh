@@ -12,7 +12,8 @@ ln -s "$2" bin/halo
 printf '#!/bin/sh\ncat >played\n' >bin/aplay
 chmod +x bin/aplay
 PATH=$work/bin:$PATH
-export PATH
+XDG_CONFIG_HOME=$work/config
+export PATH XDG_CONFIG_HOME
 
 # What the recipes expect to be there.
 prepare() {
@@ -29,6 +30,7 @@ prepare() {
     awk 'BEGIN { for (n = 0; n < 4800; n++) { for (c = 0; c < 6; c++)
         printf "%s%d", c ? " " : "", (n == 100 * c); print "" } }' >film.txt
     halo mask convert film.txt,rate=48000 film.wav
+    halo correct room --measured filters/small-room.wav --force >/dev/null
     printf "%s\n" filters/small-room.wav filters/hall.wav filters/plate.wav >rooms.txt
 }
 

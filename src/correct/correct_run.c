@@ -118,13 +118,15 @@ static enum status measure_once(struct correct_job *job, const struct mask *filt
                                 const char *path, struct measure_result *result)
 {
     struct take *take;
-    enum status status;
     job->measure.output = path;
     if (path)
         TRY(measure_result_init(&job->measure, result));
-    TRY(measure_take(&job->rig, filter, &take));
-    status = path ? measure_write(&job->measure, take, result)
-                  : measure_respond(&job->measure, take, result);
+    enum status status = measure_take(&job->rig, filter, &take);
+    if (status == STATUS_OK && job->view)
+        measure_show(job->view, take, "The responses are computed.");
+    if (status == STATUS_OK)
+        status = path ? measure_write(&job->measure, take, result)
+                      : measure_respond(&job->measure, take, result);
     take_destroy(take);
     return status;
 }
@@ -421,7 +423,7 @@ static enum status write_correction(const struct correct_job *job)
     char *text = stage_text(job->path, headroom);
     enum status status = text ? write_preset(job, text) : fail_memory("a preset");
     free(text);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK && !settings.force)
         unlink(job->path);
     return status;
 }
@@ -436,12 +438,33 @@ static enum status show_check(const struct correct_job *job, size_t speaker, int
                         "o other loudspeaker  space end", "o ", key);
 }
 
+/* Measures through the mask as it was written, at the device's rate. */
+static enum status measure_check(struct correct_job *job, const char *spec)
+{
+    struct measure_result result = {0};
+    struct mask *filter;
+    TRY(measure_load_filter(&job->rig, spec, &filter));
+    enum status status;
+    while ((status = measure_once(job, filter, NULL, &result)) != STATUS_OK) {
+        measure_result_free(&result);
+        if (ask_again(job, status) != STATUS_OK)
+            break;
+    }
+    if (status == STATUS_OK)
+        status = study_check(job->study, result.mask, result.measurement,
+                             job->positions[job->count - 1].measurement);
+    else
+        note("%s and preset %s are written; only the check failed", job->path, preset_name(job));
+    measure_result_free(&result);
+    mask_destroy(filter);
+    return status;
+}
+
 static enum status check_correction(struct correct_job *job)
 {
     static const char *const lines[] = {
         "The correction and the preset are written.", "",
         "Leave the microphone where it is. Now the sweeps pass the correction."};
-    struct measure_result result = {0};
     int key = ' ';
     size_t speaker = 0;
     if (job->view)
@@ -449,11 +472,9 @@ static enum status check_correction(struct correct_job *job)
                         "space measure through it  d done without  q leave", " d", &key));
     if (key == 'd')
         return STATUS_OK;
-    enum status status = measure_once(job, job->correction, NULL, &result);
-    if (status == STATUS_OK)
-        status = study_check(job->study, result.mask, result.measurement,
-                             job->positions[job->count - 1].measurement);
-    measure_result_free(&result);
+    char *spec = append(strdup(""), "", job->path);
+    enum status status = spec ? measure_check(job, spec) : fail_memory("a correction");
+    free(spec);
     for (key = 'o'; job->view && status == STATUS_OK && key == 'o';
          speaker = (speaker + 1) % job->study->count)
         status = show_check(job, speaker, &key);

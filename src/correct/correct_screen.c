@@ -75,15 +75,12 @@ static void describe_device(const struct device_list *list, size_t at, const cha
 static enum status choose(struct view *view, const struct device_list *list, size_t *output,
                           size_t *input)
 {
+    static const char place[] = "The microphone belongs where your head is, at the height of the "
+                                "ears.";
     int key = 0;
     while (key != ' ') {
         char out[320], in[320];
-        const char *lines[] = {"Step 1: the devices",
-                               "",
-                               out,
-                               in,
-                               "",
-                               "Put the microphone where your head is, as high as the ears."};
+        const char *lines[] = {"Step 1: the devices", "", out, in, "", place};
         describe_device(list, *output, "o  loudspeakers", list->rows[*output].channels_out, out);
         describe_device(list, *input, "i  microphone", list->rows[*input].channels_in, in);
         TRY(correct_ask(view, NULL, lines, sizeof lines / sizeof *lines,

@@ -286,7 +286,7 @@ void study_describe(const struct study_speaker *speaker, char line[STUDY_LINE])
 
 void study_describe_check(const struct study_speaker *speaker, char line[STUDY_LINE])
 {
-    line[0] = '\0';
+    *line = '\0';
     if (isfinite(speaker->apart))
         snprintf(line, STUDY_LINE,
                  "Measured through it, thirds of an octave are within %.1f dB of the prediction.",

@@ -1,4 +1,5 @@
 /* Crossovers, corrections of loudspeakers in rooms, and of sounds to the tone of others. */
+#include "design/align_bass.h"
 #include "design/correct_curve.h"
 #include "design/correct_target.h"
 #include "design/design.h"
@@ -148,6 +149,8 @@ enum { FILES_MOST = 16, SPEAKERS_MOST = 64, POSITIONS_MOST = 64 };
 
 static const double RINGS_BEFORE = 0.04; /* seconds, the most with phase=mixed */
 static const double EARLY = 0.08;        /* seconds that tell the excess phase */
+static const double SUBWOOFER = 800;     /* Hz; the band of a subwoofer ends below */
+static const double BASS_APART = 0.015;  /* seconds between the delay by peaks and the right one */
 static const double APART_MOST = 0.2;    /* seconds between the direct sounds of loudspeakers */
 static const double USABLE = 0.45;       /* highest frequency as a share of the rate */
 
@@ -164,6 +167,7 @@ struct corrected_speaker {
     struct room_position positions[POSITIONS_MOST];
     double level;                /* dB, the mean over the band */
     double direct;               /* seconds until the direct sound, at the first position */
+    double to;                   /* Hz, the end of its band */
     double levels[CURVE_POINTS]; /* later: the correction */
 };
 
@@ -183,7 +187,8 @@ struct correction {
     struct curve_limits limits;
     double smoothing, cycles; /* see correct_curve.h */
     enum correct_phase phase;
-    double excess; /* Hz; phase=mixed corrects the excess phase below */
+    double excess;    /* Hz; phase=mixed corrects the excess phase below */
+    double crossover; /* Hz, between subwoofers and the others; 0: none */
     bool aligns;
     size_t taps, before; /* before: taps before time zero, for phase=mixed */
 };
@@ -319,6 +324,7 @@ static enum status read_correction(struct correction *job, const struct design *
     TRY(read_smoothing(spec, &job->smoothing));
     TRY(design_number(spec, "cycles", DESIGN_RANGE(PLAIN, 1, 1000), &job->cycles));
     TRY(read_weights(job));
+    TRY(design_number(spec, "crossover", DESIGN_RANGE(HZ, 20, 400), &job->crossover));
     TRY(design_choose(spec, "phase", phases, &phase));
     job->phase = (enum correct_phase)phase;
     if (job->phase == CORRECT_MIXED)
@@ -400,6 +406,7 @@ static enum status correct_speaker(const struct correction *job, struct correcte
     speaker->level -= levels[0];
     curve_centre(&limits, levels);
     speaker->level += levels[0];
+    speaker->to = limits.to;
     note_detail("correct: loudspeaker %zu is corrected from %.0f to %.0f Hz", speaker->output,
                 limits.from, limits.to);
     curve_limit(&limits, levels);
@@ -459,38 +466,149 @@ static enum status mix_phase(const struct correction *job, const struct correcte
     return status;
 }
 
-/* Writes the columns. Nearer and louder loudspeakers are delayed and attenuated. */
-static enum status fill_columns_of(const struct correction *job, struct design *design)
+static bool is_subwoofer(const struct corrected_speaker *speaker)
 {
-    double latest = -INFINITY, earliest = INFINITY, quietest = INFINITY;
+    return speaker->to < SUBWOOFER;
+}
+
+/* A correction, and a way of the crossover. */
+struct crossed_levels {
+    const double *levels;
+    struct crossover crossover; /* no edges: none */
+    bool is_low;
+};
+
+static double crossed_at(const void *context, double hertz)
+{
+    const struct crossed_levels *crossed = context;
+    double gain = correction_at(crossed->levels, hertz);
+    if (crossed->crossover.edges == 0)
+        return gain;
+    double low = crossover_low(&crossed->crossover, 0, hertz);
+    return gain * (crossed->is_low ? low : 1 - low);
+}
+
+/* Makes the filter of a loudspeaker: job->before + job->taps taps. */
+static enum status make_filter(const struct correction *job,
+                               const struct corrected_speaker *speaker, double rate, double *taps)
+{
+    const struct crossed_levels crossed = {
+        .levels = speaker->levels,
+        .crossover = {.edges = job->crossover > 0, .hertz = {job->crossover}, .slope = 24},
+        .is_low = is_subwoofer(speaker)};
+    const struct phase_magnitude magnitude = {crossed_at, &crossed};
+    TRY(phase_design(&magnitude, rate, job->phase == CORRECT_LINEAR ? PHASE_LINEAR : PHASE_MINIMUM,
+                     taps + job->before, job->taps));
+    return job->phase == CORRECT_MIXED ? mix_phase(job, speaker, rate, taps) : STATUS_OK;
+}
+
+/* ---- levels and delays between loudspeakers ---- */
+
+static struct bass_path path_at(const struct correction *job, size_t s, size_t position,
+                                const double *filters, ptrdiff_t delay)
+{
+    const struct room_position *at = &job->speakers[s].positions[position];
+    size_t count = job->before + job->taps;
+    return (struct bass_path){.position = position,
+                              .taps = mask_column(at->mask, at->column),
+                              .tap_count = at->mask->taps,
+                              .filter = filters + s * count,
+                              .filter_count = count,
+                              .delay = delay};
+}
+
+/* Finds the delay of subwoofer `s` from the delays of the others. */
+static enum status align_subwoofer(const struct correction *job, size_t s, const double *filters,
+                                   double rate, ptrdiff_t *delays)
+{
+    const struct corrected_speaker *bass = &job->speakers[s];
+    struct bass_path *paths = calloc((job->speaker_count + 1) * bass->count, sizeof *paths);
+    struct bass_search search = {.paths = paths + bass->count,
+                                 .bass = paths,
+                                 .positions = bass->count,
+                                 .from = delays[s] - (ptrdiff_t)(BASS_APART * rate),
+                                 .to = delays[s] + (ptrdiff_t)(BASS_APART * rate)};
+    bool inverted = false;
+    if (!paths)
+        return fail_memory("a mask");
+    for (size_t p = 0; p < bass->count; p++) {
+        paths[p] = path_at(job, s, p, filters, 0);
+        for (size_t m = 0; m < job->speaker_count; m++)
+            if (!is_subwoofer(&job->speakers[m]))
+                paths[bass->count + search.path_count++] = path_at(job, m, p, filters, delays[m]);
+    }
+    enum status status = align_bass(&search, &delays[s], &inverted);
+    free(paths);
+    if (inverted)
+        note("correct: loudspeaker %zu adds better to the others with its poles exchanged",
+             bass->output);
+    return status;
+}
+
+/* Finds delays in frames: of direct sounds, and of subwoofers by what they add. The least is 0. */
+static enum status find_delays(const struct correction *job, const double *filters, double rate,
+                               ptrdiff_t *delays)
+{
+    double latest = -INFINITY, earliest = INFINITY;
+    size_t others = 0;
+    ptrdiff_t least = PTRDIFF_MAX;
     for (size_t s = 0; s < job->speaker_count; s++) {
         latest = fmax(latest, job->speakers[s].direct);
         earliest = fmin(earliest, job->speakers[s].direct);
-        quietest = fmin(quietest, job->speakers[s].level);
+        others += !is_subwoofer(&job->speakers[s]);
     }
-    double spread = job->aligns ? (latest - earliest) * design->rate : 0;
-    if (spread > APART_MOST * design->rate)
+    if (latest - earliest > APART_MOST)
         return fail(CAUSE_USAGE,
                     "correct: the direct sounds of the loudspeakers are %.0f ms apart: files must "
                     "keep the delays between loudspeakers, or use align=no",
                     (latest - earliest) * 1000);
+    for (size_t s = 0; s < job->speaker_count; s++)
+        delays[s] = lround((latest - job->speakers[s].direct) * rate);
+    for (size_t s = 0; s < job->speaker_count; s++)
+        if (others > 0 && is_subwoofer(&job->speakers[s]))
+            TRY(align_subwoofer(job, s, filters, rate, delays));
+    for (size_t s = 0; s < job->speaker_count; s++)
+        least = delays[s] < least ? delays[s] : least;
+    for (size_t s = 0; s < job->speaker_count; s++)
+        delays[s] -= least;
+    return STATUS_OK;
+}
+
+/* Writes the columns. Nearer and louder loudspeakers are delayed and attenuated. */
+static enum status put_columns(const struct correction *job, const double *filters,
+                               struct design *design)
+{
+    ptrdiff_t delays[SPEAKERS_MOST] = {0}, spread = 0;
+    double quietest = INFINITY;
     size_t total = job->before + job->taps;
-    TRY(design_alloc(design, job->speaker_count, total + (size_t)lround(spread)));
+    if (job->aligns)
+        TRY(find_delays(job, filters, design->rate, delays));
+    for (size_t s = 0; s < job->speaker_count; s++) {
+        spread = delays[s] > spread ? delays[s] : spread;
+        quietest = fmin(quietest, job->speakers[s].level);
+    }
+    TRY(design_alloc(design, job->speaker_count, total + (size_t)spread));
     design->origin = job->phase == CORRECT_LINEAR ? (job->taps - 1) / 2 : job->before;
     for (size_t s = 0; s < job->speaker_count; s++) {
-        const struct corrected_speaker *speaker = &job->speakers[s];
-        const struct phase_magnitude magnitude = {correction_at, speaker->levels};
-        size_t delay = job->aligns ? (size_t)lround((latest - speaker->direct) * design->rate) : 0;
-        double *taps = design_column(design, s) + delay;
-        TRY(phase_design(&magnitude, design->rate,
-                         job->phase == CORRECT_LINEAR ? PHASE_LINEAR : PHASE_MINIMUM,
-                         taps + job->before, job->taps));
-        if (job->phase == CORRECT_MIXED)
-            TRY(mix_phase(job, speaker, design->rate, taps));
-        for (size_t i = 0; job->aligns && i < total; i++)
-            taps[i] *= pow(10, (quietest - speaker->level) / 20);
+        double gain = job->aligns ? pow(10, (quietest - job->speakers[s].level) / 20) : 1;
+        double *taps = design_column(design, s) + delays[s];
+        for (size_t i = 0; i < total; i++)
+            taps[i] = gain * filters[s * total + i];
     }
     return STATUS_OK;
+}
+
+static enum status fill_columns_of(const struct correction *job, struct design *design)
+{
+    size_t total = job->before + job->taps;
+    double *filters = calloc(job->speaker_count * total, sizeof *filters);
+    enum status status = filters ? STATUS_OK : fail_memory("a mask");
+    for (size_t s = 0; s < job->speaker_count && status == STATUS_OK; s++)
+        status = make_filter(job, &job->speakers[s], design->rate, filters + s * total);
+    if (status == STATUS_OK)
+        status = put_columns(job, filters, design);
+    free(filters);
+    return status;
 }
 
 static enum status correct(struct correction *job, struct design *design)
@@ -498,8 +616,16 @@ static enum status correct(struct correction *job, struct design *design)
     TRY(design_need_value(job->spec));
     TRY(load_files(job, design));
     TRY(read_correction(job, design));
-    for (size_t s = 0; s < job->speaker_count; s++)
+    size_t subwoofers = 0;
+    for (size_t s = 0; s < job->speaker_count; s++) {
         TRY(correct_speaker(job, &job->speakers[s]));
+        subwoofers += is_subwoofer(&job->speakers[s]);
+    }
+    if (job->crossover > 0 && (subwoofers == 0 || subwoofers == job->speaker_count))
+        return fail(CAUSE_USAGE,
+                    "correct: crossover= divides the sound between subwoofers, which end below "
+                    "%.0f Hz, and others; %s here",
+                    SUBWOOFER, subwoofers ? "there are only subwoofers" : "there is no subwoofer");
     return fill_columns_of(job, design);
 }
 
@@ -552,13 +678,14 @@ static enum status make_tone(const struct design_spec *spec, struct design *desi
 
 const struct design_kind design_correct[] = {
     {"correct", "correct:room.wav*seat2.wav,target=house",
-     "target, from, to, boost, cut, smooth, cycles, weights, phase, excess, align, taps",
+     "target, from, to, boost, cut, smooth, cycles, weights, crossover, phase, excess, align, taps",
      "the correction of loudspeakers that were measured at one position or several, a column for\n"
      "each loudspeaker. target=flat|house|tilt:-0.8|FILE. from= and to= are the band (where the\n"
      "loudspeaker plays), boost= (6 dB) and cut= (15 dB) the limits, smooth=psy|N (an Nth of an\n"
      "octave), cycles= the sound after the direct sound that counts, weights=2:1 those of the\n"
-     "positions. phase=minimum|linear|mixed (the room's delay of the bass is corrected, too,\n"
-     "below excess=, 200 Hz). align=no keeps levels and delays of the loudspeakers",
+     "positions, crossover=80 divides the sound between subwoofers and the others.\n"
+     "phase=minimum|linear|mixed (the room's delay of the bass is corrected, too, below excess=,\n"
+     "200 Hz). align=no keeps levels and delays of the loudspeakers",
      .names_file = true, .names_files = true,
      .file_option = "target=", .file_words = "flat house tilt:", .make = make_correct},
     {"tone", "tone:mine.wav,like=theirs.wav", "like, from, to, boost, cut, smooth, phase, taps",

@@ -251,7 +251,7 @@ enum status measure_take(struct measure_rig *rig, const struct mask *filter, str
         return status == STATUS_OK ? fail(CAUSE_DEVICE, "the device hangs; nothing was written")
                                    : status;
     }
-    rig->has_levels = status == STATUS_OK;
+    rig->has_levels = atomic_load(&(*take)->clipped) == 0;
     rig->level = (*take)->plan.level + (*take)->headroom;
     return status;
 }

@@ -14,8 +14,8 @@ struct measure_rig {
     struct view *view;                     /* borrowed; NULL: no screen */
     struct device *device;
     struct number_list inputs, outputs; /* channels of the device */
-    bool has_levels;                    /* a take set the levels: the next one begins at once */
-    double level;                       /* dB of full scale: peak of the sweeps */
+    bool has_levels; /* a take set the levels and did not clip: the next one begins at once */
+    double level;    /* dB of full scale: peak of the sweeps */
 };
 
 /* Errors: the device's; channels that do not fit (usage). Then there is nothing to close. */

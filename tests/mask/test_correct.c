@@ -373,6 +373,53 @@ START_TEST(measured_columns_are_positions)
     measurement_destroy(made);
 }
 
+/* A subwoofer and two loudspeakers of other levels and distances, each at two positions, with the
+ * crossover and without a room: what arrives is flat across the crossover, at both positions. */
+START_TEST(a_subwoofer_adds_to_the_others)
+{
+    enum { SPEAKERS = 3, POSITIONS = 2 };
+    static const char *const bands[SPEAKERS] = {"HP 45 0.8", "HP 45 0.8",
+                                                "HP 22 0.7; LP 110 0.6; LP 300 0.7"};
+    static const char *const phases[] = {"minimum", "linear", "mixed"};
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        struct mask *rooms[POSITIONS];
+        uint64_t state = seed;
+        double places[SPEAKERS], gains[SPEAKERS];
+        for (size_t s = 0; s < SPEAKERS; s++) {
+            places[s] = 0.008 + 0.007 * (double)noise_next(&state);
+            gains[s] = -10 + 6 * (double)noise_next(&state);
+        }
+        for (size_t p = 0; p < POSITIONS; p++) {
+            ck_assert_int_eq(mask_create("room", SPEAKERS, RATE / 4, &rooms[p]), STATUS_OK);
+            rooms[p]->rate = RATE;
+            for (size_t s = 0; s < SPEAKERS; s++) {
+                char spec[128];
+                snprintf(spec, sizeof spec, "parametric:%s,taps=8192,gain=%g,delay=%.3fms",
+                         bands[s], gains[s], 1000 * places[s] + (double)p / 10);
+                struct mask *one = mask_of_spec(spec, &mono);
+                memcpy(mask_column(rooms[p], s), mask_column(one, 0), one->taps * sizeof(double));
+            }
+            save(rooms[p], p == 0 ? "a.wav" : "b.wav");
+        }
+        char spec[96];
+        snprintf(spec, sizeof spec, "correct:a.wav*b.wav,crossover=80,phase=%s", phases[seed]);
+        struct mask *mask = mask_of_spec(spec, &mono);
+        ck_assert_uint_eq(mask->columns, SPEAKERS);
+        for (size_t p = 0; p < POSITIONS; p++)
+            for (size_t main = 0; main < 2; main++) {
+                double level = NAN;
+                for (double hertz = 1000; hertz > 30; hertz /= 1.05) {
+                    double db = decibels(
+                        cabs(response(rooms[p], main, hertz) * response(mask, main, hertz) +
+                             response(rooms[p], 2, hertz) * response(mask, 2, hertz)));
+                    level = isnan(level) ? db : level;
+                    ck_assert_msg(fabs(db - level) < 1, "%s, seed %d, %g Hz: %g dB", spec,
+                                  (int)seed, hertz, db - level);
+                }
+            }
+    }
+}
+
 START_TEST(wrong_corrections_are_refused)
 {
     save_spec("a.wav", "lowpass:1000", 0);
