@@ -48,9 +48,31 @@ static const struct option_group groups[] = {
     {0},
 };
 
+/* With --measured there is no device: options for one would have no effect. */
+static enum status check(const struct correct_options *options)
+{
+    const struct measure_options *measure = &options->measure;
+    const struct device_request *device = &measure->play.device;
+    bool has_device = device->driver || device->input || device->output || device->rate ||
+                      measure->play.input_map.count > 0 || measure->play.output_map.count > 0;
+    const char *unused = options->positions > 0           ? "--positions"
+                         : options->no_check              ? "--no-check"
+                         : measure->calibration_count > 0 ? "--calibration"
+                         : measure->reference             ? "--reference"
+                         : measure->has_full_scale        ? "--full-scale"
+                         : measure->repeats               ? "--repeats"
+                         : has_device                     ? "the device"
+                                                          : NULL;
+    if (options->measured_count == 0 || !unused)
+        return STATUS_OK;
+    return fail(CAUSE_USAGE, "%s is for measuring: --measured uses responses that were measured",
+                unused);
+}
+
 static enum status run(void *context)
 {
     struct correct_options *options = context;
+    TRY(check(options));
     TRY(measure_options_check(&options->measure));
     stop_watch();
     return correct_run(options);
@@ -82,7 +104,7 @@ const struct command command_correct = {
     .arguments = OPTION_ARGUMENTS(OPT_ARGUMENT("NAME", struct correct_options, name, 1)),
     .groups = groups,
     .size = sizeof(struct correct_options),
-    .defaults = &(const struct correct_options){.measure = MEASURE_DEFAULTS, .positions = 3},
+    .defaults = &(const struct correct_options){.measure = MEASURE_DEFAULTS("halo correct")},
     .run = run,
     .free = free_options,
 };

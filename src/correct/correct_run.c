@@ -2,6 +2,7 @@
 #include "base/atomic_file.h"
 #include "base/json_text.h"
 #include "base/stop.h"
+#include "base/user_folder.h"
 #include "correct/correct_options.h"
 #include "design/design.h"
 #include "import/mask_write.h"
@@ -15,7 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { POLL_MS = 100, PLOT_COLUMNS = 78, PLOT_ROWS = 20, WORD = PATH_MAX + 16 };
+enum {
+    USUAL_POSITIONS = 3,
+    POLL_MS = 100,
+    PLOT_COLUMNS = 78,
+    PLOT_ROWS = 20,
+    WORD = PATH_MAX + 16
+};
 
 /* The options that keys change. */
 enum { TARGET, PHASE, BOOST, CHOICES };
@@ -59,7 +66,8 @@ static enum status name_files(struct correct_job *job)
 {
     const struct correct_options *options = job->options;
     bool measures = options->measured_count == 0;
-    job->count = measures ? options->positions : options->measured_count;
+    job->count = measures ? options->positions ? options->positions : USUAL_POSITIONS
+                          : options->measured_count;
     if (asprintf(&job->path, "%s-correction.wav", options->name) < 0)
         return fail_memory("a correction");
     for (size_t p = 0; p < job->count; p++) {
@@ -86,7 +94,11 @@ static enum status check_files(struct correct_job *job)
                     "preset %s exists: use another name, --force, or halo preset remove %s",
                     preset_name(job), preset_name(job));
     TRY(atomic_file_check(job->path, force));
-    for (size_t p = 0; p < job->count && job->options->measured_count == 0; p++) {
+    if (job->options->measured_count > 0)
+        return STATUS_OK;
+    TRY(user_folder_make(preset));
+    TRY(atomic_file_check(preset, force));
+    for (size_t p = 0; p < job->count; p++) {
         struct measure_result result;
         job->measure.output = job->positions[p].path;
         enum status status = measure_result_init(&job->measure, &result);
@@ -500,8 +512,8 @@ static enum status print_results(const struct correct_job *job)
                *check ? "\n" : "");
         free(plot);
     }
-    printf("%s is the correction. halo live --sink %s --preset %s plays through it.\n", job->path,
-           preset_name(job), preset_name(job));
+    printf("%s is the correction, and preset %s plays through it (halo live --preset).\n",
+           job->path, preset_name(job));
     return STATUS_OK;
 }
 

@@ -169,7 +169,7 @@ const struct command command_measure = {
         OPT_ARGUMENT("FILE.wav", struct measure_options, output, 0, .is_file = true)),
     .groups = groups,
     .size = sizeof(struct measure_options),
-    .defaults = &(const struct measure_options)MEASURE_DEFAULTS,
+    .defaults = &(const struct measure_options)MEASURE_DEFAULTS("halo measure"),
     .run = run,
     .free = free_options,
 };

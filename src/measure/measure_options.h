@@ -8,6 +8,7 @@
 enum { MEASURE_CALIBRATIONS = 8 };
 
 struct measure_options {
+    const char *command;                /* name of the command, for the screen */
     struct play_options play;           /* device, force, json, plain and verbosity only */
     const char *output;                 /* the mask's file */
     double seconds;                     /* length of a sweep */
@@ -33,8 +34,13 @@ extern const struct option_row measure_rows_sweep[];
 /* Errors (usage): options that do not go together. `options->play` is checked as well. */
 MUST_CHECK enum status measure_options_check(struct measure_options *options);
 
-#define MEASURE_DEFAULTS                                                                           \
-    {.play = PLAY_OPTIONS_DEFAULTS, .seconds = 8, .from_hz = 20, .level = -12, .pause = 1}
+#define MEASURE_DEFAULTS(COMMAND)                                                                  \
+    {.command = COMMAND,                                                                           \
+     .play = PLAY_OPTIONS_DEFAULTS,                                                                \
+     .seconds = 8,                                                                                 \
+     .from_hz = 20,                                                                                \
+     .level = -12,                                                                                 \
+     .pause = 1}
 
 extern const struct command command_measure;
 

@@ -242,6 +242,7 @@ enum status measure_take(struct measure_rig *rig, const struct mask *filter, str
     TRY(make_plan(rig, &info, &plan));
     plan.checked = rig->view || rig->has_levels;
     TRY(take_create(&plan, filter, take));
+    (*take)->command = rig->options->command;
     note("%s: a sweep of %.3f s from %.0f to %.0f Hz, %zu time%s on each of %zu output%s",
          plan.device, plan.sweep.seconds, plan.sweep.from, plan.sweep.to, plan.repeats,
          plural_s(plan.repeats), plan.outputs, plural_s(plan.outputs));

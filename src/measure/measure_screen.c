@@ -37,7 +37,7 @@ static void fill_status(const struct take *take, struct meter_reading *in,
 {
     meter_read(take->meter, in);
     *status = (struct live_status){
-        .command = "halo measure",
+        .command = take->command,
         .device = take->plan.device,
         .rate = take->plan.rate_in,
         .inputs = take->plan.inputs,

@@ -66,6 +66,7 @@ enum take_phase { TAKE_SILENT, TAKE_NOISE, TAKE_SWEEPS };
 
 struct take {
     struct take_plan plan;
+    const char *command;    /* name of the command, for the screen; NULL: none */
     struct block recorded;  /* all inputs */
     _Atomic size_t frames;  /* recorded so far */
     _Atomic size_t played;  /* frames of the plan played so far */

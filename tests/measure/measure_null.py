@@ -452,7 +452,8 @@ def test_correct_leaves_nothing():
     pathlib.Path("room-2.wav").write_text("mine")
     refused("room-2.wav", "correct", "room", *device, "null:in=rec.wav,pace=0")
     os.remove("room-2.wav")
-    stopped("correct", "room", *device, "null:in=rec.wav,pace=1", left=["rec.wav"])
+    stopped("correct", "room", *device, "null:in=rec.wav,pace=1", left=["config", "rec.wav"])
+    assert not os.listdir("config/halo/presets")
 
 
 def main():
