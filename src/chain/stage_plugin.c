@@ -1,4 +1,4 @@
-/* The stages that are plugins: --lv2, --ladspa and --clap. */
+/* The stages that are plugins: --lv2, --ladspa, --clap and --vst3. */
 #include "base/json_text.h"
 #include "base/plural.h"
 #include "chain/stage_paths.h"
@@ -263,18 +263,29 @@ static bool preset_path_in(const char *word, struct stage_path *path)
     return memchr(word + path->start, '/', length) != NULL;
 }
 
-/* In LIBRARY.clap:ID, a library with a folder is a path. */
-static bool stage_clap_path_in(char *const *spec, size_t word, size_t from, struct stage_path *path)
+/* In LIBRARY.clap:ID and BUNDLE.vst3, a library with a folder is a path. It ends `ending` bytes
+ * behind the beginning of `mark`. */
+static bool library_path_in(char *const *spec, size_t word, size_t from, const char *mark,
+                            size_t ending, struct stage_path *path)
 {
-    static const char ending[] = ".clap:";
     if (from == 0 && word > 0 && preset_path_in(spec[word], path))
         return true;
     if (from > 0 || word > 0)
         return stage_plugin_path_in(spec, word, from, path);
-    const char *end = strstr(spec[0], ending);
-    *path = (struct stage_path){.length = end ? (size_t)(end - spec[0]) + strlen(ending) - 1 : 0,
+    const char *end = strstr(spec[0], mark);
+    *path = (struct stage_path){.length = end ? (size_t)(end - spec[0]) + ending : 0,
                                 .use = STAGE_PATH_LIBRARY};
     return memchr(spec[0], '/', path->length);
+}
+
+static bool stage_clap_path_in(char *const *spec, size_t word, size_t from, struct stage_path *path)
+{
+    return library_path_in(spec, word, from, ".clap:", strlen(".clap"), path);
+}
+
+static bool stage_vst3_path_in(char *const *spec, size_t word, size_t from, struct stage_path *path)
+{
+    return library_path_in(spec, word, from, ".vst3", strlen(".vst3"), path);
 }
 
 static enum status stage_plugin_links(const struct stage *stage, const char *folder,
@@ -345,5 +356,15 @@ const struct stage_ops stage_clap_ops = {
     .help = "a CLAP plugin, or LIBRARY.clap:ID; options as for --lv2, without\n"
             "parameters",
     FILES(stage_clap_path_in),
+    PLUGIN_OPS,
+};
+
+const struct stage_ops stage_vst3_ops = {
+    .option = "vst3",
+    .argument = "NAME",
+    .help = "a VST3 plugin: NAME of its bundle, or PATH.vst3, with :CLASS behind\n"
+            "if the bundle has several; options as for --lv2, without\n"
+            "parameters; preset=FILE.vstpreset",
+    FILES(stage_vst3_path_in),
     PLUGIN_OPS,
 };
