@@ -471,6 +471,7 @@ static enum status load_program(struct vst3_instance *instance, const char *numb
         program > about.step_count)
         return fail(CAUSE_USAGE, "%s has no preset plugin:%s", instance->plugin.info->id, number);
     double normal = (double)program / about.step_count;
+    read_values(instance, true); /* the component gets the program alone */
     controller->calls->set_param_normalized(controller, about.id, normal);
     vst3_changes_add(&instance->changes, about.id, normal);
     flush_values(instance);
