@@ -138,6 +138,11 @@ START_TEST(values_and_presets_take_effect)
         {"no-controller", -20},
         {"side-chain,gain=-1", -1},
         {"notes,gain=2", 2},
+        {"apart", -3},
+        {"apart,gain=-20dB", -20},
+        {"apart,preset=half", -6},
+        {"apart,preset=half,mode=hard", -6},
+        {"apart,preset=half,gain=-4", -4},
         {"long-names", 0},
     };
     begin();
@@ -225,7 +230,7 @@ START_TEST(channels_follow_the_buses)
 
 START_TEST(a_latency_is_aligned)
 {
-    static const char *const classes[] = {"keep", "joined"};
+    static const char *const classes[] = {"keep", "joined", "apart,gain=0"};
     begin();
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         command_done(RENDER "rules:%s,delay=700", classes[i]);
@@ -307,7 +312,8 @@ START_TEST(states_are_saved_and_loaded)
 /* A restart is done by another thread, while the step goes on with silence. */
 START_TEST(a_live_plugin_restarts_beside_the_step)
 {
-    static const char *const ids[] = {"rules:keep", "rules:own-thread"};
+    static const char *const ids[] = {"rules:keep", "rules:own-thread", "rules:apart"};
+    const double levels[] = {0.25, 0.25, 0.25 * plugin_rig_from_db(-3)};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         struct plugin_rig_live live;
         plugin_rig_open(&live, "vst3", ids[i]);
@@ -318,7 +324,7 @@ START_TEST(a_live_plugin_restarts_beside_the_step)
             ck_assert_uint_lt(plugin_rig_await(&live, (uint64_t)change.value), 2000);
             while (live.out.data[0][BLOCK - 1] == 0)
                 plugin_rig_run(&live, NULL);
-            ck_assert_float_eq(live.out.data[0][BLOCK - 1], 0.25F);
+            ck_assert_double_eq_tol((double)live.out.data[0][BLOCK - 1], levels[i], 1e-6);
         }
         live.instances->kind->reset(live.instances);
         plugin_rig_close(&live);

@@ -28,6 +28,7 @@ enum deed {
     UNIT,          /* plain values are normalized ones, and only texts show dB and Hz */
     OWN_THREAD,    /* reports its latency on a thread of its own */
     EDITS,         /* its controller sets the gain to -20 dB when its component asks for that */
+    APART,         /* as DPF's plugins are: see is_apart() */
     NOTES,         /* has an input for notes beside that for sound */
     INSTRUMENT,    /* has no input for sound */
     INIT_FALSE,
@@ -59,6 +60,7 @@ static const char *const names[DEEDS] = {
     [UNIT] = "unit",
     [OWN_THREAD] = "own-thread",
     [EDITS] = "edits",
+    [APART] = "apart",
     [NOTES] = "notes",
     [INSTRUMENT] = "instrument",
     [INIT_FALSE] = "init-false",
@@ -374,12 +376,27 @@ static double gain_of(const struct rules *rules)
     return pow(10, db / 20);
 }
 
+/* A plugin as DPF's are. It begins at -3 dB, which is not its default. The component ignores values
+ * of blocks of 0 frames, and programs. The controller loads programs, and reports a latency if the
+ * host passes on the hidden value of the component. */
+static bool is_apart(const struct rules *rules)
+{
+    return rules->deed == APART;
+}
+
+static double program_gain(const struct rules *rules)
+{
+    static const double programs[] = {0, -6, -12};
+    return (programs[lrint(rules->values[PROGRAM] * 2)] + 60) / 80;
+}
+
 static void take_values(struct rules *rules, const struct vst3_process_data *data)
 {
     struct vst3_parameter_changes *changes = data->input_parameter_changes;
-    static const double programs[] = {0, -6, -12};
     int32_t count = changes->calls->get_parameter_count(changes);
     check(!changes->calls->get_parameter_data(changes, count), "no queue behind the last");
+    if (is_apart(rules) && data->num_samples == 0)
+        return;
     for (int32_t i = 0; i < count; i++) {
         struct vst3_param_value_queue *queue = changes->calls->get_parameter_data(changes, i);
         uint32_t id = queue->calls->get_parameter_id(queue) - FIRST_ID;
@@ -391,8 +408,8 @@ static void take_values(struct rules *rules, const struct vst3_process_data *dat
                       offset >= 0 && offset <= data->num_samples && rules->values[id] >= 0 &&
                       rules->values[id] <= 1,
                   "points within block and range");
-        if (id == PROGRAM)
-            rules->values[GAIN] = (programs[lrint(rules->values[PROGRAM] * 2)] + 60) / 80;
+        if (id == PROGRAM && !is_apart(rules))
+            rules->values[GAIN] = program_gain(rules);
     }
 }
 
@@ -454,14 +471,15 @@ static void run_channel(struct rules *rules, struct vst3_process_data *data, int
     }
 }
 
-static void report_peak(struct rules *rules, const struct vst3_process_data *data)
+static void report_value(struct rules *rules, const struct vst3_process_data *data,
+                         enum parameter parameter)
 {
     struct vst3_parameter_changes *out = data->output_parameter_changes;
-    const uint32_t id = FIRST_ID + PEAK;
+    const uint32_t id = FIRST_ID + (uint32_t)parameter;
     int32_t index = -1;
     struct vst3_param_value_queue *queue = out->calls->add_parameter_data(out, &id, &index);
-    check(queue && index == 0, "a queue for a value");
-    queue->calls->add_point(queue, 0, rules->values[PEAK], &index);
+    check(queue && index >= 0, "a queue for a value");
+    queue->calls->add_point(queue, 0, rules->values[parameter], &index);
 }
 
 static void *report_latency(void *argument)
@@ -518,8 +536,13 @@ static int32_t process(void *self, struct vst3_process_data *data)
     for (int32_t c = 0; rules->deed == TWO_OUTPUTS && c < CHANNELS; c++)
         memset(data->outputs[1].channel_buffers[c], 0, (size_t)data->num_samples * sizeof(float));
     rules->at += (uint32_t)data->num_samples;
-    report_peak(rules, data);
-    ask_host(rules, before);
+    report_value(rules, data, PEAK);
+    if (!is_apart(rules)) {
+        ask_host(rules, before);
+    } else if (lrint(rules->values[DELAY] * 1000) != before) {
+        rules->latency = (uint32_t)lrint(rules->values[DELAY] * 1000);
+        report_value(rules, data, HIDDEN);
+    }
     rules->in_process = false;
     return rules->deed == ERROR_DEED ? VST3_INTERNAL_ERROR : VST3_OK;
 }
@@ -713,6 +736,10 @@ static int32_t set_value(void *self, uint32_t id, double value)
     check(id >= FIRST_ID && id < FIRST_ID + VALUES && value >= 0 && value <= 1, "a value");
     if (!rules->is_component)
         rules->values[id - FIRST_ID] = value;
+    if (is_apart(rules) && id == FIRST_ID + PROGRAM)
+        rules->values[GAIN] = program_gain(rules);
+    if (is_apart(rules) && id == FIRST_ID + HIDDEN)
+        rules->handler->calls->restart_component(rules->handler, VST3_LATENCY_CHANGED);
     return VST3_OK;
 }
 
@@ -860,6 +887,8 @@ static struct rules *make_rules(enum deed deed, bool is_component)
                             .is_controller = !is_component || deed == JOINED};
     for (size_t i = 0; i < VALUES; i++)
         rules->values[i] = about[i].initial;
+    if (is_apart(rules))
+        rules->values[GAIN] = 57.0 / 80;
     objects++;
     return rules;
 }

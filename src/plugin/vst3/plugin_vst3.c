@@ -13,7 +13,8 @@ struct vst3_parameter {
     size_t port;
     uint32_t id;
     struct vst3_scale scale;
-    float sent; /* value that the plugin has; NaN: the value must be sent */
+    float sent; /* value that the component has; NaN: the value must be sent */
+    float seen; /* value that the controller had when halo last asked */
 };
 
 struct vst3_buses { /* the buses of one direction */
@@ -31,6 +32,7 @@ struct vst3_instance {
     struct vst3_handle handle;
     uint32_t rate, block;
     bool live, has_side_chain, is_double;
+    bool resends; /* the component lacks values that the controller has: all are sent */
     char *preset;
     size_t parameter_count;
     struct vst3_parameter *parameters;
@@ -38,6 +40,8 @@ struct vst3_instance {
     atomic_uint reported_latency;
     struct vst3_buses in, out;
     struct vst3_changes changes, reports;
+    struct vst3_changes told; /* reports that the main thread gives to the controller */
+    atomic_bool is_telling;   /* `told` belongs to the main thread */
     struct plugin_tempo tempo;
     struct vst3_process_context context;
     int64_t time;                   /* frames since the last reset */
@@ -46,8 +50,9 @@ struct vst3_instance {
 
 /* ---- values ---- */
 
-/* Queue the values that were set and not sent yet. */
-HALO_REALTIME static void collect_values(struct vst3_instance *instance)
+/* Queue the values that were set and not sent yet. Some plugins (DPF's) ignore the values of a block
+ * of 0 frames: these values are sent again with the next block. */
+HALO_REALTIME static void collect_values(struct vst3_instance *instance, size_t frames)
 {
     for (size_t i = 0; i < instance->parameter_count; i++) {
         struct vst3_parameter *parameter = &instance->parameters[i];
@@ -55,17 +60,30 @@ HALO_REALTIME static void collect_values(struct vst3_instance *instance)
         if (value == parameter->sent || !instance->plugin.info->ports[parameter->port].is_input)
             continue;
         double normal = vst3_scale_normal(&parameter->scale, (double)value);
-        if (vst3_changes_add(&instance->changes, parameter->id, normal))
+        if (vst3_changes_add(&instance->changes, parameter->id, normal) && frames > 0)
             parameter->sent = value;
     }
+}
+
+/* Pass reports on to the main thread if the earlier ones have arrived there. */
+HALO_REALTIME static void pass_reports(struct vst3_instance *instance)
+{
+    struct vst3_changes reports = instance->reports;
+    if (reports.count == 0 || atomic_load(&instance->is_telling))
+        return;
+    instance->reports = instance->told;
+    instance->told = reports;
+    instance->reports.count = 0;
+    atomic_store(&instance->is_telling, true);
+    atomic_fetch_or(&instance->side.common.asked, VST3_ASKED_TELL);
 }
 
 /* Take the values that the plugin reported in a block. */
 HALO_REALTIME static void take_reports(struct vst3_instance *instance)
 {
     for (int32_t r = 0; r < instance->reports.count; r++) {
-        const struct vst3_queue *report = &instance->reports.queues[r];
-        for (size_t i = 0; i < instance->parameter_count; i++) {
+        struct vst3_queue *report = &instance->reports.queues[r];
+        for (size_t i = 0; report->is_new && i < instance->parameter_count; i++) {
             struct vst3_parameter *parameter = &instance->parameters[i];
             if (parameter->id != report->id || !isfinite(report->value))
                 continue;
@@ -73,8 +91,19 @@ HALO_REALTIME static void take_reports(struct vst3_instance *instance)
             instance->plugin.controls[parameter->port] = parameter->sent;
             break;
         }
+        report->is_new = false;
     }
-    instance->reports.count = 0;
+    pass_reports(instance);
+}
+
+/* Give the reports to the controller, which may act on them: DPF's reports its latency then. */
+static void tell_reports(struct vst3_instance *instance)
+{
+    struct vst3_edit_controller *controller = instance->handle.controller;
+    for (int32_t r = 0; controller && r < instance->told.count; r++)
+        controller->calls->set_param_normalized(controller, instance->told.queues[r].id,
+                                                instance->told.queues[r].value);
+    atomic_store(&instance->is_telling, false);
 }
 
 /* Read the values that the controller has. If `adopted`, the controls get these values. */
@@ -84,27 +113,36 @@ static void read_values(struct vst3_instance *instance, bool adopted)
     for (size_t i = 0; controller && i < instance->parameter_count; i++) {
         struct vst3_parameter *parameter = &instance->parameters[i];
         double normal = controller->calls->get_param_normalized(controller, parameter->id);
+        float value = (float)vst3_scale_value(&parameter->scale, normal);
         bool is_known = isfinite(normal);
-        parameter->sent =
-            is_known ? (float)vst3_scale_value(&parameter->scale, normal) : (float)NAN;
+        parameter->sent = is_known && !instance->resends ? value : (float)NAN;
+        parameter->seen = value;
         if (is_known && (adopted || !instance->plugin.info->ports[parameter->port].is_input))
-            instance->plugin.controls[parameter->port] = parameter->sent;
+            instance->plugin.controls[parameter->port] = value;
     }
 }
 
-/* The controller changed values by itself: the component gets them with the next block. */
+static float value_seen(const struct vst3_instance *instance,
+                        const struct vst3_parameter *parameter)
+{
+    struct vst3_edit_controller *controller = instance->handle.controller;
+    double normal = controller->calls->get_param_normalized(controller, parameter->id);
+    return isfinite(normal) ? (float)vst3_scale_value(&parameter->scale, normal) : parameter->seen;
+}
+
+/* The controller changed values by itself: the component gets them with the next block. A separate
+ * controller does not know the values of automation. So its values count only if they change. */
 static void adopt_edits(struct vst3_instance *instance)
 {
     for (size_t i = 0; i < instance->parameter_count; i++) {
         struct vst3_parameter *parameter = &instance->parameters[i];
-        float before = parameter->sent;
-        double normal = instance->handle.controller->calls->get_param_normalized(
-            instance->handle.controller, parameter->id);
-        float value = (float)vst3_scale_value(&parameter->scale, isfinite(normal) ? normal : 0);
-        if (value == before || !isfinite(normal))
-            continue;
-        instance->plugin.controls[parameter->port] = value;
-        parameter->sent = (float)NAN;
+        float *control = &instance->plugin.controls[parameter->port];
+        float value = value_seen(instance, parameter);
+        if (value != parameter->seen && value != *control) {
+            *control = value;
+            parameter->sent = (float)NAN;
+        }
+        parameter->seen = value;
     }
 }
 
@@ -113,11 +151,12 @@ static void tell_controller(struct vst3_instance *instance)
 {
     struct vst3_edit_controller *controller = instance->handle.controller;
     for (size_t i = 0; i < instance->parameter_count; i++) {
-        const struct vst3_parameter *parameter = &instance->parameters[i];
+        struct vst3_parameter *parameter = &instance->parameters[i];
         float value = instance->plugin.controls[parameter->port];
         if (instance->plugin.info->ports[parameter->port].is_input)
             controller->calls->set_param_normalized(
                 controller, parameter->id, vst3_scale_normal(&parameter->scale, (double)value));
+        parameter->seen = value_seen(instance, parameter);
     }
 }
 
@@ -263,6 +302,8 @@ HALO_REALTIME static void stop_processing(struct vst3_instance *instance)
 static void attend(struct vst3_instance *instance, unsigned asked)
 {
     struct vst3_audio_processor *processor = instance->handle.processor;
+    if (asked & VST3_ASKED_TELL)
+        tell_reports(instance);
     if (asked & VST3_ASKED_LATENCY)
         atomic_store(&instance->reported_latency, processor->calls->get_latency_samples(processor));
     /* When live, the step owns the values and gets changes by reports. */
@@ -270,10 +311,11 @@ static void attend(struct vst3_instance *instance, unsigned asked)
         adopt_edits(instance);
 }
 
-/* In files, after a block: carry out the plugin's requests. Returns whether it was restarted. */
+/* In files, after a block: carry out the plugin's requests. Returns whether it was restarted. JUCE's
+ * plugins report a latency from a thread of their own, at any time: halo asks for it instead. */
 static bool attend_between_blocks(struct vst3_instance *instance)
 {
-    attend(instance, plugin_side_take(&instance->side.common));
+    attend(instance, plugin_side_take(&instance->side.common) | VST3_ASKED_LATENCY);
     if (!(atomic_load(&instance->side.common.asked) & PLUGIN_ASKED_RESTART))
         return false;
     stop_processing(instance);
@@ -325,7 +367,7 @@ HALO_REALTIME static void silence(const struct vst3_instance *instance, float *c
 HALO_REALTIME static int32_t call_process(struct vst3_instance *instance, size_t frames)
 {
     struct vst3_audio_processor *processor = instance->handle.processor;
-    collect_values(instance);
+    collect_values(instance, frames);
     struct vst3_process_data data = {.process_mode = instance->live ? VST3_REALTIME : VST3_OFFLINE,
                                      .symbolic_sample_size =
                                          instance->is_double ? VST3_SAMPLE64 : VST3_SAMPLE32,
@@ -460,7 +502,8 @@ static enum status find_parameters(struct vst3_instance *instance)
                : fail(CAUSE_OTHER, "cannot run %s: its parameters have changed", info->id);
 }
 
-/* Load the program of "plugin:NUMBER". The component gets it as a value. */
+/* Load the program of "plugin:NUMBER". The component gets it as a value. A controller that is apart
+ * (DPF's) may change values of its own: the component gets them with the first block. */
 static enum status load_program(struct vst3_instance *instance, const char *number)
 {
     struct vst3_edit_controller *controller = instance->handle.controller;
@@ -473,9 +516,13 @@ static enum status load_program(struct vst3_instance *instance, const char *numb
     double normal = (double)program / about.step_count;
     read_values(instance, true); /* the component gets the program alone */
     controller->calls->set_param_normalized(controller, about.id, normal);
+    adopt_edits(instance);
+    bool knows = has_unsent(instance);
     vst3_changes_add(&instance->changes, about.id, normal);
     flush_values(instance);
-    vst3_handle_sync(&instance->handle);
+    if (!knows)
+        vst3_handle_sync(&instance->handle);
+    instance->resends = knows;
     return STATUS_OK;
 }
 
@@ -508,6 +555,7 @@ static void renew(struct vst3_instance *instance)
     bool has_state = vst3_preset_take(&instance->handle, cid, &state);
     vst3_handle_end(&instance->side, &instance->handle);
     atomic_store(&instance->side.common.asked, 0);
+    atomic_store(&instance->is_telling, false);
     if (make_handle(instance) != STATUS_OK)
         vst3_handle_end(&instance->side, &instance->handle);
     else if (has_state)
@@ -537,6 +585,7 @@ static void vst3_instance_reset(struct plugin *plugin)
         show_latency(instance);
     }
     instance->time = 0;
+    instance->resends = false;
     side->loads = false;
     plugin->trouble = side->trouble[0] ? side->trouble : NULL;
     plugin_service_resume(instance->service);
@@ -586,6 +635,7 @@ static enum status list_parameters(struct vst3_instance *instance)
         else if (info->ports[i].type == PLUGIN_CONTROL)
             instance->parameters[instance->parameter_count++].port = i;
     TRY(vst3_changes_init(&instance->changes, instance->parameter_count));
+    TRY(vst3_changes_init(&instance->told, VST3_PARAMETERS_MOST));
     return vst3_changes_init(&instance->reports, VST3_PARAMETERS_MOST);
 }
 
@@ -628,6 +678,7 @@ static void vst3_instance_destroy(struct plugin *plugin)
     vst3_module_close(instance->module);
     vst3_changes_free(&instance->changes);
     vst3_changes_free(&instance->reports);
+    vst3_changes_free(&instance->told);
     plugin_ports_free(plugin);
     free_buses(&instance->in);
     free_buses(&instance->out);

@@ -71,6 +71,7 @@ void vst3_hex(const struct vst3_id *id, char hex[VST3_HEX]);
 enum {
     VST3_ASKED_LATENCY = 2,
     VST3_ASKED_VALUES = 4, /* the plugin changed values of its parameters */
+    VST3_ASKED_TELL = 8,   /* the component reported values, which the controller must get */
 };
 
 struct vst3_side {
@@ -99,6 +100,7 @@ struct vst3_queue {
     struct vst3_param_value_queue object;
     uint32_t id;
     double value;
+    bool is_new; /* the plugin set the value in the last block */
 };
 struct vst3_changes {
     struct vst3_parameter_changes object;

@@ -308,7 +308,9 @@ static enum status describe_values(struct vst3_edit_controller *controller,
     vst3_utf8(about->units, units);
     port->minimum = (float)scale.minimum;
     port->maximum = (float)scale.maximum;
-    port->initial = (float)vst3_scale_value(&scale, about->default_normalized_value);
+    /* The value that the plugin begins with may differ from its default. */
+    port->initial = (float)vst3_scale_value(
+        &scale, controller->calls->get_param_normalized(controller, about->id));
     enum status status = plugin_text(unit[0] ? unit : units, &port->unit)
                              ? plugin_values_describe(&texts, about->step_count > 0, port)
                              : fail_memory("a plugin");

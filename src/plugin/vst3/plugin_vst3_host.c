@@ -441,7 +441,9 @@ HALO_REALTIME static int32_t queue_point(void *self, int32_t index, int32_t *off
 HALO_REALTIME static int32_t queue_add(void *self, int32_t offset, double value, int32_t *index)
 {
     (void)offset;
-    ((struct vst3_queue *)self)->value = value;
+    struct vst3_queue *queue = self;
+    queue->value = value;
+    queue->is_new = true;
     *index = 0;
     return VST3_OK;
 }
