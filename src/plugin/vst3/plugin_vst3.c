@@ -32,7 +32,6 @@ struct vst3_instance {
     struct vst3_handle handle;
     uint32_t rate, block;
     bool live, has_side_chain, is_double;
-    bool resends; /* the component lacks values that the controller has: all are sent */
     char *preset;
     size_t parameter_count;
     struct vst3_parameter *parameters;
@@ -115,7 +114,7 @@ static void read_values(struct vst3_instance *instance, bool adopted)
         double normal = controller->calls->get_param_normalized(controller, parameter->id);
         float value = (float)vst3_scale_value(&parameter->scale, normal);
         bool is_known = isfinite(normal);
-        parameter->sent = is_known && !instance->resends ? value : (float)NAN;
+        parameter->sent = is_known ? value : (float)NAN;
         parameter->seen = value;
         if (is_known && (adopted || !instance->plugin.info->ports[parameter->port].is_input))
             instance->plugin.controls[parameter->port] = value;
@@ -460,6 +459,24 @@ static void flush_values(struct vst3_instance *instance)
     deactivate(instance);
 }
 
+/* Process silence, so that values reach a component that ignores them in blocks of 0 frames. It stays
+ * active: renew it before there is sound. */
+static void deliver_values(struct vst3_instance *instance)
+{
+    struct vst3_buses *const both[] = {&instance->in, &instance->out};
+    const size_t channels[] = {instance->plugin.inputs, instance->plugin.outputs};
+    if (!atomic_load(&instance->side.common.is_active) && !activate(instance))
+        return;
+    for (size_t b = 0; b < 2; b++)
+        for (size_t i = 0; i < channels[b]; i++) {
+            both[b]->channels[i] = both[b]->doubles + i * instance->block;
+            memset(both[b]->channels[i], 0, instance->block * sizeof(double));
+        }
+    start_processing(instance);
+    call_process(instance, instance->block);
+    stop_processing(instance);
+}
+
 static bool has_unsent(const struct vst3_instance *instance)
 {
     for (size_t i = 0; i < instance->parameter_count; i++) {
@@ -502,39 +519,6 @@ static enum status find_parameters(struct vst3_instance *instance)
                : fail(CAUSE_OTHER, "cannot run %s: its parameters have changed", info->id);
 }
 
-/* Load the program of "plugin:NUMBER". The component gets it as a value. A controller that is apart
- * (DPF's) may change values of its own: the component gets them with the first block. */
-static enum status load_program(struct vst3_instance *instance, const char *number)
-{
-    struct vst3_edit_controller *controller = instance->handle.controller;
-    struct vst3_parameter_info about;
-    char *end;
-    long program = strtol(number, &end, 10);
-    if (!vst3_program_parameter(controller, &about) || end == number || *end || program < 0 ||
-        program > about.step_count)
-        return fail(CAUSE_USAGE, "%s has no preset plugin:%s", instance->plugin.info->id, number);
-    double normal = (double)program / about.step_count;
-    read_values(instance, true); /* the component gets the program alone */
-    controller->calls->set_param_normalized(controller, about.id, normal);
-    adopt_edits(instance);
-    bool knows = has_unsent(instance);
-    vst3_changes_add(&instance->changes, about.id, normal);
-    flush_values(instance);
-    if (!knows)
-        vst3_handle_sync(&instance->handle);
-    instance->resends = knows;
-    return STATUS_OK;
-}
-
-static enum status load_preset(struct vst3_instance *instance)
-{
-    static const char in_plugin[] = "plugin:", in_file[] = "file:";
-    const char *uri = instance->preset;
-    if (strncmp(uri, in_plugin, sizeof in_plugin - 1) == 0)
-        return load_program(instance, uri + sizeof in_plugin - 1);
-    return load_file(instance, uri + sizeof in_file - 1);
-}
-
 static enum status make_handle(struct vst3_instance *instance)
 {
     TRY(vst3_handle_make(instance->module, &instance->about, &instance->side, &instance->handle));
@@ -564,6 +548,42 @@ static void renew(struct vst3_instance *instance)
     read_values(instance, false);
 }
 
+/* Load the program of "plugin:NUMBER". The component gets it as a value. A controller that is apart
+ * (DPF's) may load the program alone: then the component gets the controller's values. */
+static enum status load_program(struct vst3_instance *instance, const char *number)
+{
+    struct vst3_edit_controller *controller = instance->handle.controller;
+    struct vst3_parameter_info about;
+    char *end;
+    long program = strtol(number, &end, 10);
+    if (!vst3_program_parameter(controller, &about) || end == number || *end || program < 0 ||
+        program > about.step_count)
+        return fail(CAUSE_USAGE, "%s has no preset plugin:%s", instance->plugin.info->id, number);
+    double normal = (double)program / about.step_count;
+    read_values(instance, true); /* the component gets the program alone */
+    controller->calls->set_param_normalized(controller, about.id, normal);
+    adopt_edits(instance);
+    bool knows = has_unsent(instance);
+    vst3_changes_add(&instance->changes, about.id, normal);
+    deliver_values(instance);
+    if (!knows)
+        vst3_handle_sync(&instance->handle);
+    if (!instance->plugin.info->keeps_state)
+        deactivate(instance);
+    else
+        renew(instance);
+    return instance->handle.component ? STATUS_OK : STATUS_FAILED;
+}
+
+static enum status load_preset(struct vst3_instance *instance)
+{
+    static const char in_plugin[] = "plugin:", in_file[] = "file:";
+    const char *uri = instance->preset;
+    if (strncmp(uri, in_plugin, sizeof in_plugin - 1) == 0)
+        return load_program(instance, uri + sizeof in_plugin - 1);
+    return load_file(instance, uri + sizeof in_file - 1);
+}
+
 static void vst3_instance_reset(struct plugin *plugin)
 {
     struct vst3_instance *instance = (struct vst3_instance *)plugin;
@@ -585,7 +605,6 @@ static void vst3_instance_reset(struct plugin *plugin)
         show_latency(instance);
     }
     instance->time = 0;
-    instance->resends = false;
     side->loads = false;
     plugin->trouble = side->trouble[0] ? side->trouble : NULL;
     plugin_service_resume(instance->service);
@@ -719,9 +738,15 @@ static enum status vst3_instance_save(struct plugin *plugin, const char *folder)
     struct vst3_instance *instance = (struct vst3_instance *)plugin;
     if (!plugin->info->keeps_state || !instance->handle.component)
         return STATUS_OK;
+    vst3_thread_enter();
     plugin_service_pause(instance->service);
+    bool lacks = !instance->service && has_unsent(instance);
+    if (lacks)
+        deliver_values(instance);
     enum status status = save_state(instance, folder);
     plugin_service_resume(instance->service);
+    if (lacks)
+        vst3_instance_reset(plugin);
     return status;
 }
 
