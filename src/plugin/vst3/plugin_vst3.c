@@ -13,8 +13,10 @@ struct vst3_parameter {
     size_t port;
     uint32_t id;
     struct vst3_scale scale;
-    float sent; /* value that the component has; NaN: the value must be sent */
-    float seen; /* value that the controller had when halo last asked */
+    float sent;   /* value that the component has; NaN: the value must be sent */
+    float seen;   /* value that the controller had when halo last asked */
+    float told;   /* value that the plugin itself converted; NaN: none */
+    double exact; /* normalized value of `told` */
 };
 
 struct vst3_buses { /* the buses of one direction */
@@ -58,7 +60,9 @@ HALO_REALTIME static void collect_values(struct vst3_instance *instance, size_t 
         float value = instance->plugin.controls[parameter->port];
         if (value == parameter->sent || !instance->plugin.info->ports[parameter->port].is_input)
             continue;
-        double normal = vst3_scale_normal(&parameter->scale, (double)value);
+        double normal = value == parameter->told
+                            ? parameter->exact
+                            : vst3_scale_normal(&parameter->scale, (double)value);
         if (vst3_changes_add(&instance->changes, parameter->id, normal) && frames > 0)
             parameter->sent = value;
     }
@@ -145,16 +149,18 @@ static void adopt_edits(struct vst3_instance *instance)
     }
 }
 
-/* Tell the controller the values of the controls, as the component has them. */
+/* Tell the controller the values of the controls that the component has or gets. */
 static void tell_controller(struct vst3_instance *instance)
 {
     struct vst3_edit_controller *controller = instance->handle.controller;
     for (size_t i = 0; i < instance->parameter_count; i++) {
         struct vst3_parameter *parameter = &instance->parameters[i];
-        float value = instance->plugin.controls[parameter->port];
-        if (instance->plugin.info->ports[parameter->port].is_input)
-            controller->calls->set_param_normalized(
-                controller, parameter->id, vst3_scale_normal(&parameter->scale, (double)value));
+        if (!instance->plugin.info->ports[parameter->port].is_input)
+            continue;
+        parameter->told = instance->plugin.controls[parameter->port];
+        parameter->exact =
+            vst3_scale_exact(&parameter->scale, controller, parameter->id, (double)parameter->told);
+        controller->calls->set_param_normalized(controller, parameter->id, parameter->exact);
         parameter->seen = value_seen(instance, parameter);
     }
 }
@@ -206,8 +212,7 @@ static enum status save_state(struct vst3_instance *instance, const char *folder
     struct plugin_bytes bytes;
     char *path = NULL;
     enum status status = STATUS_OK;
-    if (instance->handle.controller)
-        tell_controller(instance);
+    tell_controller(instance);
     if (!vst3_preset_take(&instance->handle, &instance->about.cid, &bytes))
         status = fail(CAUSE_OTHER, "cannot save the state of %s: the plugin failed", name);
     else if (asprintf(&path, "%s/%s", folder, STATE_FILE) < 0)
@@ -510,7 +515,7 @@ static enum status find_parameters(struct vst3_instance *instance)
         if (i == instance->parameter_count)
             return fail(CAUSE_OTHER, "cannot run %s: its parameters have changed", info->id);
         parameter->id = about.id;
-        parameter->sent = (float)NAN;
+        parameter->sent = parameter->told = (float)NAN;
         if (!parameter->scale.values && parameter->scale.maximum == 0)
             TRY(vst3_scale_init(&parameter->scale, instance->handle.controller, &about));
     }

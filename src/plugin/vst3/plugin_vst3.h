@@ -17,6 +17,7 @@ enum {
     VST3_PARAMETERS_MOST = 8192, /* parameters of a plugin, with hidden ones */
     VST3_BUSES_MOST = 64,        /* buses in each direction */
     VST3_CHANNELS_MOST = 64,     /* channels of a bus */
+    VST3_UNIT = 16,              /* bytes of a unit in texts */
     VST3_HEX = 2 * sizeof(struct vst3_id) + 1,
     VST3_UTF8 = 3 * VST3_TEXT, /* bytes of a text in UTF-8 */
 };
@@ -147,9 +148,12 @@ struct flaw vst3_preset_give(const struct vst3_handle *handle, const struct vst3
 
 /* How the values of a control become normalized values: linear, or through pairs of both. */
 struct vst3_scale {
-    double minimum, maximum;  /* values of the control */
-    size_t count;             /* pairs; 0: linear */
-    double *values, *normals; /* both ascend */
+    double minimum, maximum; /* values of the control */
+    size_t count;            /* pairs; 0: linear */
+    double *values;          /* values of the pairs; they ascend, and `normals` do */
+    double *normals;
+    bool has_texts; /* values are numbers of texts */
+    char unit[VST3_UNIT];
 };
 
 MUST_CHECK enum status vst3_scale_init(struct vst3_scale *scale,
@@ -160,6 +164,10 @@ void vst3_scale_free(struct vst3_scale *scale);
 /* Real-time. */
 double vst3_scale_normal(const struct vst3_scale *scale, double value);
 double vst3_scale_value(const struct vst3_scale *scale, double normal);
+
+/* The normalized value as the plugin itself converts the value. On the main thread. */
+double vst3_scale_exact(const struct vst3_scale *scale, struct vst3_edit_controller *controller,
+                        uint32_t id, double value);
 
 /* Get the next parameter from *next on that is a control. False: no more. */
 bool vst3_parameter_next(struct vst3_edit_controller *controller, int32_t *next,

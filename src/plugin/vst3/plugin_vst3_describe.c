@@ -14,12 +14,12 @@
 /* Plugins of some frameworks (JUCE) have plain values from 0 to 1 for all parameters, and only
  * texts show decibels or hertz. The scale of such a parameter has the numbers of its texts. */
 
-enum { NODES = 257, UNIT = 16 };
+enum { NODES = 258 };
 
 struct number_text {
     double number;   /* NaN: the text does not begin with a number */
     double step;     /* the last digit's place: 0.01 for "1.25" */
-    char unit[UNIT]; /* text after the number; "Hz" for "kHz" */
+    char unit[VST3_UNIT]; /* text after the number; "Hz" for "kHz" */
     double exact;    /* normalized value of which the plugin says that the text stands for it */
 };
 
@@ -88,29 +88,37 @@ static void end_pairs(struct vst3_scale *scale, double error)
         scale->count = 0;
 }
 
+/* The normalized value of a node: evenly from 0 to 1, and the default in its place. */
+static double node_at(int node, const struct vst3_parameter_info *about)
+{
+    double initial = fmax(0, fmin(1, about->default_normalized_value));
+    double even = (double)node / (NODES - 2), before = (double)(node - 1) / (NODES - 2);
+    return even <= initial ? even : before < initial ? initial : before;
+}
+
 static bool find_plain(struct vst3_scale *scale, struct vst3_edit_controller *controller,
-                       uint32_t id)
+                       const struct vst3_parameter_info *about)
 {
     for (int i = 0; i < NODES; i++) {
-        double normal = (double)i / (NODES - 1);
-        double plain = controller->calls->normalized_param_to_plain(controller, id, normal);
+        double normal = node_at(i, about);
+        double plain = controller->calls->normalized_param_to_plain(controller, about->id, normal);
         if (!isfinite((float)plain) || !add_pair(scale, plain, normal))
             return false;
     }
-    if (scale->count < NODES)
+    if (scale->count < 3)
         return false;
-    end_pairs(scale, 1e-7 * (scale->values[NODES - 1] - scale->values[0]));
+    end_pairs(scale, 1e-7 * (scale->values[scale->count - 1] - scale->values[0]));
     return scale->minimum != 0 || scale->maximum != 1 || scale->count > 0;
 }
 
 /* Texts such as "-inf dB" have no place in the scale. */
 static bool find_texts(struct vst3_scale *scale, struct vst3_edit_controller *controller,
-                       uint32_t id, char unit[UNIT])
+                       const struct vst3_parameter_info *about)
 {
     struct number_text first, found;
-    ask_number(controller, id, 1, &first);
+    ask_number(controller, about->id, 1, &first);
     for (int i = 0; i < NODES; i++) {
-        ask_number(controller, id, (double)i / (NODES - 1), &found);
+        ask_number(controller, about->id, node_at(i, about), &found);
         if (isnan(found.number) || strcmp(found.unit, first.unit) != 0)
             return false;
         if (isfinite((float)found.number) && !add_pair(scale, found.number, found.exact))
@@ -118,7 +126,8 @@ static bool find_texts(struct vst3_scale *scale, struct vst3_edit_controller *co
     }
     if (scale->count < 3)
         return false;
-    memcpy(unit, first.unit, UNIT);
+    memcpy(scale->unit, first.unit, sizeof scale->unit);
+    scale->has_texts = true;
     end_pairs(scale, fmax(0.51 * first.step, 1e-5 * fabs(first.number)));
     return true;
 }
@@ -142,10 +151,9 @@ static void find_steps(struct vst3_scale *scale, struct vst3_edit_controller *co
         set_linear(scale, 0, steps);
 }
 
-static enum status find_scale(struct vst3_scale *scale, struct vst3_edit_controller *controller,
-                              const struct vst3_parameter_info *about, char unit[UNIT])
+enum status vst3_scale_init(struct vst3_scale *scale, struct vst3_edit_controller *controller,
+                            const struct vst3_parameter_info *about)
 {
-    unit[0] = '\0';
     *scale = (struct vst3_scale){0};
     if (about->step_count > 0) {
         find_steps(scale, controller, about);
@@ -155,18 +163,12 @@ static enum status find_scale(struct vst3_scale *scale, struct vst3_edit_control
     if (!scale->values)
         return fail_memory("a plugin");
     scale->normals = scale->values + NODES;
-    bool found = find_plain(scale, controller, about->id);
-    scale->count = found ? scale->count : 0;
-    if (!found && !find_texts(scale, controller, about->id, unit))
+    if (find_plain(scale, controller, about))
+        return STATUS_OK;
+    scale->count = 0;
+    if (!find_texts(scale, controller, about))
         set_linear(scale, 0, 1);
     return STATUS_OK;
-}
-
-enum status vst3_scale_init(struct vst3_scale *scale, struct vst3_edit_controller *controller,
-                            const struct vst3_parameter_info *about)
-{
-    char unit[UNIT];
-    return find_scale(scale, controller, about, unit);
 }
 
 void vst3_scale_free(struct vst3_scale *scale)
@@ -206,6 +208,24 @@ HALO_REALTIME double vst3_scale_value(const struct vst3_scale *scale, double nor
     if (scale->count > 0)
         return through_pairs(scale->normals, scale->values, scale->count, normal);
     return scale->minimum + fmax(0, fmin(1, normal)) * (scale->maximum - scale->minimum);
+}
+
+double vst3_scale_exact(const struct vst3_scale *scale, struct vst3_edit_controller *controller,
+                        uint32_t id, double value)
+{
+    double near = vst3_scale_normal(scale, value), exact = near;
+    char text[VST3_TEXT];
+    uint16_t wide[VST3_TEXT] = {0};
+    if (scale->count == 0)
+        return near;
+    int length = snprintf(text, sizeof text, "%.9g %s", value, scale->unit);
+    for (int i = 0; i < length && i < VST3_TEXT - 1; i++)
+        wide[i] = (unsigned char)text[i];
+    if (!scale->has_texts)
+        exact = controller->calls->plain_param_to_normalized(controller, id, value);
+    else if (controller->calls->get_param_value_by_string(controller, id, wide, &exact) != VST3_OK)
+        return near;
+    return fabs(exact - near) < 1.0 / NODES ? fmax(0, fmin(1, exact)) : near;
 }
 
 /* ---- parameters ---- */
@@ -301,8 +321,8 @@ static enum status describe_values(struct vst3_edit_controller *controller,
                                    struct plugin_port *port)
 {
     struct vst3_scale scale;
-    char unit[UNIT], units[VST3_UTF8];
-    TRY(find_scale(&scale, controller, about, unit));
+    char units[VST3_UTF8];
+    TRY(vst3_scale_init(&scale, controller, about));
     const struct vst3_question question = {controller, &scale, about->id};
     const struct plugin_value_texts texts = {text_of_value, &question};
     vst3_utf8(about->units, units);
@@ -311,7 +331,7 @@ static enum status describe_values(struct vst3_edit_controller *controller,
     /* The value that the plugin begins with may differ from its default. */
     port->initial = (float)vst3_scale_value(
         &scale, controller->calls->get_param_normalized(controller, about->id));
-    enum status status = plugin_text(unit[0] ? unit : units, &port->unit)
+    enum status status = plugin_text(scale.unit[0] ? scale.unit : units, &port->unit)
                              ? plugin_values_describe(&texts, about->step_count > 0, port)
                              : fail_memory("a plugin");
     vst3_scale_free(&scale);
