@@ -315,11 +315,10 @@ static void attend(struct vst3_instance *instance, unsigned asked)
         adopt_edits(instance);
 }
 
-/* In files, after a block: carry out the plugin's requests. Returns whether it was restarted. JUCE's
- * plugins report a latency from a thread of their own, at any time: halo asks for it instead. */
+/* In files, after a block: carry out the plugin's requests. Returns whether it was restarted. */
 static bool attend_between_blocks(struct vst3_instance *instance)
 {
-    attend(instance, plugin_side_take(&instance->side.common) | VST3_ASKED_LATENCY);
+    attend(instance, plugin_side_take(&instance->side.common));
     if (!(atomic_load(&instance->side.common.asked) & PLUGIN_ASKED_RESTART))
         return false;
     stop_processing(instance);
@@ -404,6 +403,24 @@ HALO_REALTIME static void connect_buffers(struct vst3_instance *instance, const 
         instance->out.channels[i] = out[i];
 }
 
+HALO_REALTIME static void show_latency(struct vst3_instance *instance)
+{
+    if (instance->latency_port < instance->plugin.info->port_count)
+        instance->plugin.controls[instance->latency_port] =
+            (float)atomic_load(&instance->reported_latency);
+}
+
+/* In files, after a block: JUCE's plugins change their latency while they run, and report it from a
+ * thread of their own, at any time. So halo asks for it. */
+HALO_REALTIME static void read_latency(struct vst3_instance *instance)
+{
+    struct vst3_audio_processor *processor = instance->handle.processor;
+    if (instance->service)
+        return;
+    atomic_store(&instance->reported_latency, processor->calls->get_latency_samples(processor));
+    show_latency(instance);
+}
+
 HALO_REALTIME static void run_block(struct vst3_instance *instance, float *const *out,
                                     size_t frames)
 {
@@ -417,13 +434,7 @@ HALO_REALTIME static void run_block(struct vst3_instance *instance, float *const
         silence(instance, out, frames);
     }
     instance->time += (int64_t)frames;
-}
-
-HALO_REALTIME static void show_latency(struct vst3_instance *instance)
-{
-    if (instance->latency_port < instance->plugin.info->port_count)
-        instance->plugin.controls[instance->latency_port] =
-            (float)atomic_load(&instance->reported_latency);
+    read_latency(instance);
 }
 
 HALO_REALTIME static void run_or_silence(struct vst3_instance *instance, float *const *out,
