@@ -17,10 +17,10 @@
 enum { NODES = 258 };
 
 struct number_text {
-    double number;   /* NaN: the text does not begin with a number */
-    double step;     /* the last digit's place: 0.01 for "1.25" */
+    double number;        /* NaN: the text does not begin with a number */
+    double step;          /* the last digit's place: 0.01 for "1.25" */
     char unit[VST3_UNIT]; /* text after the number; "Hz" for "kHz" */
-    double exact;    /* normalized value of which the plugin says that the text stands for it */
+    double exact; /* normalized value of which the plugin says that the text stands for it */
 };
 
 static void split_text(const char *text, struct number_text *found)

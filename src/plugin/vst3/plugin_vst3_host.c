@@ -378,7 +378,7 @@ static int32_t stream_read(void *self, void *buffer, int32_t size, int32_t *done
     int64_t count = size > 0 ? plugin_bytes_read(&stream->bytes, buffer, (uint64_t)size) : 0;
     if (done)
         *done = (int32_t)count;
-    return size < 0 ? VST3_INVALID_ARGUMENT : count > 0 || size == 0 ? VST3_OK : VST3_FALSE;
+    return size < 0 ? VST3_INVALID_ARGUMENT : VST3_OK;
 }
 
 static int32_t stream_write(void *self, void *buffer, int32_t size, int32_t *done)
@@ -558,7 +558,8 @@ void vst3_handle_sync(const struct vst3_handle *handle)
 {
     struct vst3_stream state = vst3_stream((struct plugin_bytes){0});
     if (handle->controller &&
-        handle->component->calls->get_state(handle->component, &state) == VST3_OK) {
+        handle->component->calls->get_state(handle->component, &state) == VST3_OK &&
+        state.bytes.size > 0) {
         state.bytes.at = 0;
         handle->controller->calls->set_component_state(handle->controller, &state);
     }
@@ -711,9 +712,9 @@ static bool give_chunks(const struct vst3_handle *handle, struct plugin_bytes ch
     struct vst3_edit_controller *controller = handle->controller;
     struct vst3_stream parts[] = {vst3_stream(chunks[0]), vst3_stream(chunks[0]),
                                   vst3_stream(chunks[1])};
-    if (chunks[0].data && !is_taken(component->calls->set_state(component, &parts[0])))
+    if (chunks[0].size > 0 && !is_taken(component->calls->set_state(component, &parts[0])))
         return false;
-    if (controller && chunks[0].data)
+    if (controller && chunks[0].size > 0)
         controller->calls->set_component_state(controller, &parts[1]);
     if (controller && chunks[1].size > 0)
         controller->calls->set_state(controller, &parts[2]);
