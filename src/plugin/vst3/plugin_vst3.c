@@ -410,12 +410,13 @@ HALO_REALTIME static void show_latency(struct vst3_instance *instance)
             (float)atomic_load(&instance->reported_latency);
 }
 
-/* In files, after a block: JUCE's plugins change their latency while they run, and report it from a
- * thread of their own, at any time. So halo asks for it. */
+/* JUCE's plugins change their latency while they run, and report it from a thread of their own, at
+ * any time. So halo asks for it after each block of a file. Live it asks after the first block, which
+ * may have the first values. */
 HALO_REALTIME static void read_latency(struct vst3_instance *instance)
 {
     struct vst3_audio_processor *processor = instance->handle.processor;
-    if (instance->service)
+    if (instance->service && instance->time > 0)
         return;
     atomic_store(&instance->reported_latency, processor->calls->get_latency_samples(processor));
     show_latency(instance);
@@ -433,8 +434,8 @@ HALO_REALTIME static void run_block(struct vst3_instance *instance, float *const
                              "it failed to process a block: silence is heard");
         silence(instance, out, frames);
     }
-    instance->time += (int64_t)frames;
     read_latency(instance);
+    instance->time += (int64_t)frames;
 }
 
 HALO_REALTIME static void run_or_silence(struct vst3_instance *instance, float *const *out,
