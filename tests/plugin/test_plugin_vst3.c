@@ -303,8 +303,9 @@ START_TEST(states_are_saved_and_loaded)
         command_refused(1, damages[i][1],
                         "$HALO render in.wav no.wav --vst3 rules:keep,preset=./bad.vstpreset");
     }
-    command_done("$HALO render in.wav a.wav -f --tail none --format float --save-chain a.yml --vst3 "
-                 "rules:apart,gain=-7");
+    command_done(
+        "$HALO render in.wav a.wav -f --tail none --format float --save-chain a.yml --vst3 "
+        "rules:apart,gain=-7");
     plugin_rig_expect_gain("a.wav", 0, FRAMES, 0, plugin_rig_from_db(-7));
     command_done(RENDER "rules:apart,@state=a.yml.state/1");
     plugin_rig_expect_gain("out.wav", 0, FRAMES, 0, plugin_rig_from_db(-7));

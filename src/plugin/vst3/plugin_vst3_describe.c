@@ -382,10 +382,10 @@ static enum status add_bus(struct plugin_info *info, const struct vst3_bus_info 
                            bool is_input)
 {
     char name[VST3_UTF8], text[VST3_UTF8 + 16];
+    bool is_beside = bus->bus_type != VST3_MAIN || bus->flags & VST3_IS_CONTROL_VOLTAGE;
     const struct plugin_port channel = {.type = PLUGIN_AUDIO,
                                         .is_input = is_input,
-                                        .is_side_chain =
-                                            is_input && index > 0 && bus->bus_type != VST3_MAIN,
+                                        .is_side_chain = is_input && index > 0 && is_beside,
                                         .name = text,
                                         .minimum = -INFINITY,
                                         .maximum = INFINITY};
