@@ -51,8 +51,8 @@ struct vst3_instance {
 
 /* ---- values ---- */
 
-/* Queue the values that were set and not sent yet. Some plugins (DPF's) ignore the values of a block
- * of 0 frames: these values are sent again with the next block. */
+/* Queue the values that were set and not sent yet. Some plugins (DPF's) ignore the values of a
+ * block of 0 frames: these values are sent again with the next block. */
 HALO_REALTIME static void collect_values(struct vst3_instance *instance, size_t frames)
 {
     for (size_t i = 0; i < instance->parameter_count; i++) {
@@ -411,8 +411,8 @@ HALO_REALTIME static void show_latency(struct vst3_instance *instance)
 }
 
 /* JUCE's plugins change their latency while they run, and report it from a thread of their own, at
- * any time. So halo asks for it after each block of a file. Live it asks after the first block, which
- * may have the first values. */
+ * any time. So halo asks for it after each block of a file. Live it asks after the first block,
+ * which may have the first values. */
 HALO_REALTIME static void read_latency(struct vst3_instance *instance)
 {
     struct vst3_audio_processor *processor = instance->handle.processor;
@@ -476,8 +476,8 @@ static void flush_values(struct vst3_instance *instance)
     deactivate(instance);
 }
 
-/* Process silence, so that values reach a component that ignores them in blocks of 0 frames. It stays
- * active: renew it before there is sound. */
+/* Process silence, so that values reach a component that ignores them in blocks of 0 frames. The
+ * component stays active: renew it before there is sound. */
 static void deliver_values(struct vst3_instance *instance)
 {
     struct vst3_buses *const both[] = {&instance->in, &instance->out};
