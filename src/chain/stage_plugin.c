@@ -73,6 +73,37 @@ static enum status check_state(const struct stage_plugin *plugin)
     return status;
 }
 
+static bool has_map(char *const *spec)
+{
+    while (*spec && strncmp(*spec, "@map=", 5) != 0)
+        spec++;
+    return *spec;
+}
+
+/* Describe the plugin. If the sound has more channels, the plugin may take as many. */
+static enum status describe(const struct plugin_kind *kind, char *const *spec, size_t channels,
+                            struct plugin_info **info)
+{
+    struct plugin_info *wider = NULL;
+    char *id;
+    TRY(plugin_describe_isolated(kind, spec[0], info));
+    size_t inputs = plugin_instances_inputs(*info);
+    if (!kind->adapts || inputs < 2 || channels <= inputs || has_map(spec))
+        return STATUS_OK;
+    if (asprintf(&id, "%s#%zu", spec[0], channels) < 0)
+        return fail_memory("a plugin");
+    enum status status = plugin_describe_isolated(kind, id, &wider);
+    free(id);
+    TRY(status);
+    if (plugin_instances_inputs(wider) == channels) {
+        plugin_info_destroy(*info);
+        *info = wider;
+    } else {
+        plugin_info_destroy(wider);
+    }
+    return STATUS_OK;
+}
+
 /* Load the spec. The option of the stage is the name of the plugin's kind. */
 static enum status stage_plugin_load(struct stage *stage, char **spec,
                                      const struct stream_format *format)
@@ -84,7 +115,7 @@ static enum status stage_plugin_load(struct stage *stage, char **spec,
     plugin->isolated = stage->settings.isolate == ISOLATE_ON;
     if (!plugin->isolated)
         plugin_sandbox_hide_display();
-    TRY(plugin_describe_isolated(kind, spec[0], &plugin->info));
+    TRY(describe(kind, spec, format->channels, &plugin->info));
     TRY(plugin_usable(plugin->info));
     TRY(parse_args(stage, spec + 1, format));
     TRY(check_state(plugin));

@@ -168,6 +168,7 @@ struct plugin_kind {
     const char *name;          /* "lv2", also the name of the stage */
     const char *argument;      /* "URI", for help */
     const char *path_variable; /* "LV2_PATH" */
+    bool adapts;               /* an id may end in #N: the plugin is to take N channels if it can */
     struct library *library;   /* library that `list` and the members after it need; NULL: none */
     /* Describe one plugin. Errors: the plugin is not found. */
     enum status (*describe)(const char *id, struct plugin_info **info);

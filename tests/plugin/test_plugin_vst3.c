@@ -226,6 +226,24 @@ START_TEST(channels_follow_the_buses)
     plugin_rig_expect_gain("mixed.wav", 0, FRAMES, 0, 0.5 + 0.5 * plugin_rig_from_db(-20));
 }
 
+/* A sound of more channels than the plugin has by itself is asked for, and may be refused. */
+START_TEST(a_plugin_takes_more_channels_if_it_can)
+{
+    sound_noise_file("in.wav", 7, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 6, FRAMES);
+    command_done(RENDER "rules:wide,gain=-6");
+    struct sound in = sound_load("in.wav"), out = sound_load("out.wav");
+    ck_assert_uint_eq(out.block.channels, 6);
+    for (size_t c = 0; c < 6; c++)
+        for (size_t i = 0; i < FRAMES; i++)
+            ck_assert_double_eq_tol((double)out.block.data[c][i],
+                                    plugin_rig_from_db(-6) * (double)in.block.data[c][i], 1e-6);
+    command_done(RENDER "rules:keep,gain=-6,@map=each && cp out.wav pairs.wav");
+    command_done(RENDER "rules:wide,gain=-6 && cmp out.wav pairs.wav");
+    command_refused(1, "6 channels", "$HALO render in.wav no.wav --vst3 rules:keep");
+    command_expect(command_done("$HALO plugins info 'rules.vst3:wide#1'").out, "channels   1 > 1");
+    command_expect(command_done("$HALO plugins info 'rules.vst3:keep#1'").out, "channels   2 > 2");
+}
+
 /* ---- latency and tail ---- */
 
 START_TEST(a_latency_is_aligned)

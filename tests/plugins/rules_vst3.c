@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RING = 4096, CHANNELS = 2, ECHO = 1000 /* frames */, FIRST_ID = 100 };
+enum { RING = 4096, CHANNELS = 2, CHANNELS_MOST = 8, ECHO = 1000 /* frames */, FIRST_ID = 100 };
 
 enum parameter { GAIN, MODE, DELAY, FREQUENCY, PEAK, BYPASS, PROGRAM, HIDDEN, VALUES };
 
@@ -22,6 +22,7 @@ enum deed {
     TAIL,          /* adds an echo after ECHO frames, and reports that tail */
     ENDLESS,       /* reports an endless tail */
     SIDE_CHAIN,    /* adds its mono side chain, if that is active */
+    WIDE,          /* takes up to 8 channels */
     TWO_OUTPUTS,   /* has a second output bus, which is silent */
     NO_CONTROLLER, /* has no parameters: a gain of -20 dB */
     DOUBLE,        /* processes 64 bits only */
@@ -54,6 +55,7 @@ static const char *const names[DEEDS] = {
     [TAIL] = "tail",
     [ENDLESS] = "endless",
     [SIDE_CHAIN] = "side-chain",
+    [WIDE] = "wide",
     [TWO_OUTPUTS] = "two-outputs",
     [NO_CONTROLLER] = "no-controller",
     [DOUBLE] = "double",
@@ -100,7 +102,8 @@ struct rules {
     double values[VALUES]; /* normalized */
     uint32_t at;           /* in the rings */
     int64_t next;          /* frame where the next block should be */
-    float rings[CHANNELS][RING];
+    int32_t channels;
+    float rings[CHANNELS_MOST][RING];
 };
 
 static atomic_int objects; /* objects that exist */
@@ -275,7 +278,7 @@ static int32_t describe_bus(void *self, int32_t media, int32_t direction, int32_
     bool is_side = index == 1 && direction == VST3_INPUT;
     *info = (struct vst3_bus_info){.media_type = media,
                                    .direction = direction,
-                                   .channel_count = is_side ? 1 : CHANNELS,
+                                   .channel_count = is_side ? 1 : OF(self, component)->channels,
                                    .bus_type = index ? VST3_AUX : VST3_MAIN,
                                    .flags = index ? 0 : VST3_DEFAULT_ACTIVE};
     put(info->name, index ? "Beside" : "Main");
@@ -303,8 +306,14 @@ static int32_t activate_bus(void *self, int32_t media, int32_t direction, int32_
 static int32_t set_bus_arrangements(void *self, uint64_t *in, int32_t ins, uint64_t *out,
                                     int32_t outs)
 {
-    check(!OF(self, processor)->is_active, "setBusArrangements() while not active");
-    return ins > 0 && outs > 0 && in[0] == 3 && out[0] == 3 ? VST3_OK : VST3_FALSE;
+    struct rules *rules = OF(self, processor);
+    check(!rules->is_active && ins == 1 && outs == 1, "setBusArrangements() while not active");
+    int32_t channels = __builtin_popcountll(in[0]);
+    check(channels == 6 ? in[0] == 0x3F : channels > 0, "the speakers of 5.1");
+    if (rules->deed != WIDE || in[0] != out[0] || channels > CHANNELS_MOST)
+        return VST3_FALSE;
+    rules->channels = channels;
+    return VST3_OK;
 }
 
 static int32_t bus_arrangement(void *self, int32_t direction, int32_t index, uint64_t *arrangement)
@@ -528,10 +537,10 @@ static int32_t process(void *self, struct vst3_process_data *data)
     check(data->num_inputs == count_buses(&rules->component, VST3_AUDIO, VST3_INPUT) &&
               data->num_outputs == count_buses(&rules->component, VST3_AUDIO, VST3_OUTPUT),
           "all buses");
-    check(data->num_inputs == 0 || data->inputs[0].num_channels == CHANNELS, "channels");
+    check(data->num_inputs == 0 || data->inputs[0].num_channels == rules->channels, "channels");
     take_values(rules, data);
     check_context(rules, data);
-    for (int32_t c = 0; c < CHANNELS; c++)
+    for (int32_t c = 0; c < rules->channels; c++)
         run_channel(rules, data, c);
     for (int32_t c = 0; rules->deed == TWO_OUTPUTS && c < CHANNELS; c++)
         memset(data->outputs[1].channel_buffers[c], 0, (size_t)data->num_samples * sizeof(float));
@@ -883,6 +892,7 @@ static struct rules *make_rules(enum deed deed, bool is_component)
                             .units = {&units},
                             .uses = 1,
                             .deed = deed,
+                            .channels = CHANNELS,
                             .is_component = is_component,
                             .is_controller = !is_component || deed == JOINED};
     for (size_t i = 0; i < VALUES; i++)

@@ -797,6 +797,7 @@ const struct plugin_kind plugin_vst3 = {
     .name = "vst3",
     .argument = "NAME",
     .path_variable = "VST3_PATH",
+    .adapts = true,
     .describe = vst3_describe,
     .list = vst3_bundles,
     .open = vst3_open,

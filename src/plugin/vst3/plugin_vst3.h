@@ -34,6 +34,7 @@ struct vst3_module;
 struct vst3_class {
     struct vst3_id cid;
     char name[65], vendor[65], category[129]; /* category: "Fx|Reverb"; "" if unknown */
+    int32_t width;                            /* channels of the main buses; 0: the plugin's own */
 };
 
 /* Implements plugin_kind.list. */
@@ -50,8 +51,8 @@ const char *vst3_module_path(const struct vst3_module *module);
 bool vst3_module_next(const struct vst3_module *module, int32_t *next, struct vst3_class *about);
 
 /* Open the module of NAME, NAME.vst3 or PATH.vst3, and its class by the text after a colon: a name
- * or 32 hexadecimal digits. Without it the module's only plugin. Errors: there is none; those of
- * opening. */
+ * or 32 hexadecimal digits. Without it the module's only plugin. #N at the end asks for N channels.
+ * Errors: there is none; those of opening. */
 MUST_CHECK enum status vst3_module_find(const char *text, struct vst3_module **module,
                                         struct vst3_class *about);
 
@@ -127,10 +128,10 @@ struct vst3_handle {
     struct vst3_connection_point *ends[2];
 };
 
-/* Make a plugin. Call vst3_handle_end also after an error. Errors: the plugin fails. */
-MUST_CHECK enum status vst3_handle_make(const struct vst3_module *module,
-                                        const struct vst3_class *about, struct vst3_side *side,
-                                        struct vst3_handle *handle);
+/* Make a plugin. If it refuses about->width, that becomes 0. Call vst3_handle_end also after an
+ * error. Errors: the plugin fails. */
+MUST_CHECK enum status vst3_handle_make(const struct vst3_module *module, struct vst3_class *about,
+                                        struct vst3_side *side, struct vst3_handle *handle);
 void vst3_handle_end(struct vst3_side *side, struct vst3_handle *handle); /* deactivates, too */
 
 /* Let the controller know the values of the component. */

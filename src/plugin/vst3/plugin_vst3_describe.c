@@ -549,14 +549,15 @@ static enum status fill_from_plugin(const struct vst3_handle *handle,
     return add_preset_files(about, info);
 }
 
-static enum status fill(const struct vst3_module *module, const struct vst3_class *about,
+static enum status fill(const struct vst3_module *module, struct vst3_class *about,
                         struct plugin_info *info)
 {
     struct vst3_side side;
     struct vst3_handle handle;
-    TRY(fill_texts(module, about, info));
-    vst3_side_init(&side, info->name);
+    vst3_side_init(&side, about->name);
     enum status status = vst3_handle_make(module, about, &side, &handle);
+    if (status == STATUS_OK)
+        status = fill_texts(module, about, info);
     if (status == STATUS_OK)
         status = fill_from_plugin(&handle, about, info);
     vst3_handle_end(&side, &handle);

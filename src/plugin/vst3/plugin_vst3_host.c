@@ -133,8 +133,8 @@ void vst3_side_init(struct vst3_side *side, const char *name)
 
 enum { ATTRIBUTES_MOST = 1 << 24 /* bytes of an attribute */ };
 
-struct attribute {
-    struct attribute *next;
+struct vst3_attribute {
+    struct vst3_attribute *next;
     char *id;
     char kind;      /* 'i', 'f', 's' or 'b' */
     uint32_t bytes; /* of the value */
@@ -142,22 +142,22 @@ struct attribute {
 };
 
 /* A list of attributes, and a message that may have it. */
-struct letter {
+struct vst3_letter {
     struct vst3_message message;
     struct vst3_attribute_list list;
     atomic_uint uses;
     char *id;
-    struct attribute *attributes;
+    struct vst3_attribute *attributes;
 };
 
-static struct letter *letter_of_list(void *self)
+static struct vst3_letter *letter_of_list(void *self)
 {
-    return (struct letter *)(void *)((char *)self - offsetof(struct letter, list));
+    return (struct vst3_letter *)(void *)((char *)self - offsetof(struct vst3_letter, list));
 }
 
-static void drop_attribute(struct attribute **at)
+static void drop_attribute(struct vst3_attribute **at)
 {
-    struct attribute *attribute = *at;
+    struct vst3_attribute *attribute = *at;
     *at = attribute->next;
     free(attribute->id);
     free(attribute);
@@ -165,12 +165,12 @@ static void drop_attribute(struct attribute **at)
 
 static uint32_t keep_message(void *self)
 {
-    return atomic_fetch_add(&((struct letter *)self)->uses, 1) + 1;
+    return atomic_fetch_add(&((struct vst3_letter *)self)->uses, 1) + 1;
 }
 
 static uint32_t release_message(void *self)
 {
-    struct letter *letter = self;
+    struct vst3_letter *letter = self;
     uint32_t uses = atomic_fetch_sub(&letter->uses, 1) - 1;
     if (uses > 0)
         return uses;
@@ -209,12 +209,12 @@ static int32_t query_list(void *self, const struct vst3_id *iid, void **object)
 
 static const char *message_id(void *self)
 {
-    return ((struct letter *)self)->id;
+    return ((struct vst3_letter *)self)->id;
 }
 
 static void set_message_id(void *self, const char *id)
 {
-    struct letter *letter = self;
+    struct vst3_letter *letter = self;
     free(letter->id);
     letter->id = id ? strdup(id) : NULL;
 }
@@ -222,12 +222,12 @@ static void set_message_id(void *self, const char *id)
 /* The list lives as long as its message; the caller does not own it. */
 static void *message_list(void *self)
 {
-    return &((struct letter *)self)->list;
+    return &((struct vst3_letter *)self)->list;
 }
 
-static struct attribute **find_attribute(void *list, const char *id)
+static struct vst3_attribute **find_attribute(void *list, const char *id)
 {
-    struct attribute **at = &letter_of_list(list)->attributes;
+    struct vst3_attribute **at = &letter_of_list(list)->attributes;
     while (*at && strcmp((*at)->id, id) != 0)
         at = &(*at)->next;
     return at;
@@ -238,8 +238,8 @@ static int32_t set_attribute(void *self, const char *id, char kind, const void *
 {
     if (!id || (!value && bytes > 0) || bytes > ATTRIBUTES_MOST)
         return VST3_INVALID_ARGUMENT;
-    struct attribute **at = find_attribute(self, id);
-    struct attribute *attribute = calloc(1, sizeof *attribute + bytes);
+    struct vst3_attribute **at = find_attribute(self, id);
+    struct vst3_attribute *attribute = calloc(1, sizeof *attribute + bytes);
     char *copy = strdup(id);
     if (!attribute || !copy) {
         free(attribute);
@@ -258,9 +258,9 @@ static int32_t set_attribute(void *self, const char *id, char kind, const void *
     return VST3_OK;
 }
 
-static const struct attribute *get_attribute(void *self, const char *id, char kind)
+static const struct vst3_attribute *get_attribute(void *self, const char *id, char kind)
 {
-    const struct attribute *attribute = id ? *find_attribute(self, id) : NULL;
+    const struct vst3_attribute *attribute = id ? *find_attribute(self, id) : NULL;
     return attribute && attribute->kind == kind ? attribute : NULL;
 }
 
@@ -271,7 +271,7 @@ static int32_t set_int(void *self, const char *id, int64_t value)
 
 static int32_t get_int(void *self, const char *id, int64_t *value)
 {
-    const struct attribute *attribute = get_attribute(self, id, 'i');
+    const struct vst3_attribute *attribute = get_attribute(self, id, 'i');
     if (attribute)
         memcpy(value, attribute->value, sizeof *value);
     return attribute ? VST3_OK : VST3_FALSE;
@@ -284,7 +284,7 @@ static int32_t set_float(void *self, const char *id, double value)
 
 static int32_t get_float(void *self, const char *id, double *value)
 {
-    const struct attribute *attribute = get_attribute(self, id, 'f');
+    const struct vst3_attribute *attribute = get_attribute(self, id, 'f');
     if (attribute)
         memcpy(value, attribute->value, sizeof *value);
     return attribute ? VST3_OK : VST3_FALSE;
@@ -300,7 +300,7 @@ static int32_t set_string(void *self, const char *id, const uint16_t *string)
 
 static int32_t get_string(void *self, const char *id, uint16_t *string, uint32_t bytes)
 {
-    const struct attribute *attribute = get_attribute(self, id, 's');
+    const struct vst3_attribute *attribute = get_attribute(self, id, 's');
     size_t room = bytes / sizeof *string;
     if (!attribute || room == 0)
         return VST3_FALSE;
@@ -318,22 +318,22 @@ static int32_t set_binary(void *self, const char *id, const void *data, uint32_t
 
 static int32_t get_binary(void *self, const char *id, const void **data, uint32_t *bytes)
 {
-    const struct attribute *attribute = get_attribute(self, id, 'b');
+    const struct vst3_attribute *attribute = get_attribute(self, id, 'b');
     *data = attribute ? attribute->value : NULL;
     *bytes = attribute ? attribute->bytes : 0;
     return attribute ? VST3_OK : VST3_FALSE;
 }
 
-static struct letter *make_letter(void)
+static struct vst3_letter *make_letter(void)
 {
     static const struct vst3_message_calls message = {
         query_message, keep_message, release_message, message_id, set_message_id, message_list};
     static const struct vst3_attribute_list_calls list = {
         query_list, keep_list,  release_list, set_int,    get_int,   set_float,
         get_float,  set_string, get_string,   set_binary, get_binary};
-    struct letter *letter = calloc(1, sizeof *letter);
+    struct vst3_letter *letter = calloc(1, sizeof *letter);
     if (letter)
-        *letter = (struct letter){.message = {&message}, .list = {&list}, .uses = 1};
+        *letter = (struct vst3_letter){.message = {&message}, .list = {&list}, .uses = 1};
     return letter;
 }
 
@@ -356,7 +356,7 @@ static int32_t host_make(void *self, const struct vst3_id *cid, const struct vst
     bool is_message = is_id(cid, &vst3_message_iid), is_list = is_id(cid, &vst3_attribute_list_iid);
     if ((!is_message && !is_list) || !is_id(iid, cid))
         return VST3_NO_INTERFACE;
-    struct letter *letter = make_letter();
+    struct vst3_letter *letter = make_letter();
     if (letter)
         *object = is_message ? (void *)&letter->message : &letter->list;
     return letter ? VST3_OK : VST3_OUT_OF_MEMORY;
@@ -566,7 +566,42 @@ void vst3_handle_sync(const struct vst3_handle *handle)
     free(state.bytes.data);
 }
 
-static const char *fill_handle(const struct vst3_module *module, const struct vst3_class *about,
+/* The speakers of a bus: those of mono, stereo, 3.0, 4.0, 5.0, 5.1, 7.0, 7.1, else the first ones. */
+static uint64_t speakers_of(int32_t channels)
+{
+    static const uint64_t known[] = {0, 1U << 19, 0x3, 0x7, 0x33, 0x37, 0x3F, 0x637, 0x63F};
+    return channels < (int32_t)(sizeof known / sizeof *known) ? known[channels]
+                                                              : (UINT64_C(1) << channels) - 1;
+}
+
+/* Get the arrangements of the buses of one direction, with `width` channels in the main one. */
+static int32_t arrange(const struct vst3_handle *handle, int32_t direction, int32_t width,
+                       uint64_t arrangements[VST3_BUSES_MOST])
+{
+    struct vst3_component *component = handle->component;
+    int32_t count = component->calls->get_bus_count(component, VST3_AUDIO, direction);
+    for (int32_t i = 1; i < count && i < VST3_BUSES_MOST; i++)
+        handle->processor->calls->get_bus_arrangement(handle->processor, direction, i,
+                                                      &arrangements[i]);
+    arrangements[0] = speakers_of(width);
+    return count > VST3_BUSES_MOST ? 0 : count;
+}
+
+/* Ask for a number of channels. Returns whether the plugin takes so many. */
+static bool widen(const struct vst3_handle *handle, int32_t width)
+{
+    uint64_t in[VST3_BUSES_MOST] = {0}, out[VST3_BUSES_MOST] = {0};
+    struct vst3_bus_info bus = {.media_type = VST3_AUDIO};
+    int32_t ins = arrange(handle, VST3_INPUT, width, in);
+    int32_t outs = arrange(handle, VST3_OUTPUT, width, out);
+    if (ins < 1 || outs < 1)
+        return false;
+    handle->processor->calls->set_bus_arrangements(handle->processor, in, ins, out, outs);
+    handle->component->calls->get_bus_info(handle->component, VST3_AUDIO, VST3_INPUT, 0, &bus);
+    return bus.channel_count == width;
+}
+
+static const char *fill_handle(const struct vst3_module *module, struct vst3_class *about,
                                struct vst3_side *side, struct vst3_handle *handle)
 {
     struct vst3_component *component = vst3_module_make(module, &about->cid, &vst3_component_iid);
@@ -580,6 +615,8 @@ static const char *fill_handle(const struct vst3_module *module, const struct vs
     handle->processor = interface_of(component, &vst3_audio_processor_iid);
     if (!handle->processor)
         return "it has no audio processor";
+    if (about->width > 0 && !widen(handle, about->width))
+        about->width = 0;
     const char *why = make_controller(module, handle);
     if (why || !handle->controller)
         return why;
@@ -590,7 +627,7 @@ static const char *fill_handle(const struct vst3_module *module, const struct vs
     return NULL;
 }
 
-enum status vst3_handle_make(const struct vst3_module *module, const struct vst3_class *about,
+enum status vst3_handle_make(const struct vst3_module *module, struct vst3_class *about,
                              struct vst3_side *side, struct vst3_handle *handle)
 {
     *handle = (struct vst3_handle){0};

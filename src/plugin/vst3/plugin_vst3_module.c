@@ -304,8 +304,20 @@ static enum status find_class(const struct vst3_module *module, const char *text
                 has_any ? other.name : "none");
 }
 
-enum status vst3_module_find(const char *text, struct vst3_module **module,
-                             struct vst3_class *about)
+/* Cut #N from the end of a text. Returns N, or 0. */
+static int32_t cut_width(char *text)
+{
+    char *mark = strrchr(text, '#');
+    size_t digits = mark ? strspn(mark + 1, "0123456789") : 0;
+    if (digits == 0 || digits > 2 || mark[1 + digits])
+        return 0;
+    *mark = '\0';
+    long width = strtol(mark + 1, NULL, 10);
+    return width < VST3_CHANNELS_MOST ? (int32_t)width : 0;
+}
+
+static enum status find_module(const char *text, struct vst3_module **module,
+                               struct vst3_class *about)
 {
     const char *colon = class_colon(text);
     char *path = NULL;
@@ -322,10 +334,12 @@ enum status vst3_module_find(const char *text, struct vst3_module **module,
     return status;
 }
 
+enum { CLASS_TEXT = 80 };
+
 /* The class in an id: nothing for the only one, its name, or hexadecimal digits if the name is that
  * of several classes or cannot be part of an option. */
 static void name_class(const struct vst3_module *module, const struct vst3_class *about,
-                       char text[80])
+                       char text[CLASS_TEXT])
 {
     struct vst3_class other;
     size_t count = 0, alike = 0;
@@ -333,12 +347,25 @@ static void name_class(const struct vst3_module *module, const struct vst3_class
         alike += strcasecmp(other.name, about->name) == 0;
     if (count < 2)
         text[0] = '\0';
-    else if (alike < 2 && about->name[0] && !strpbrk(about->name, ",:\\"))
-        snprintf(text, 80, ":%s", about->name);
+    else if (alike < 2 && about->name[0] && !strpbrk(about->name, ",:#\\"))
+        snprintf(text, CLASS_TEXT, ":%s", about->name);
     else {
         text[0] = ':';
         vst3_hex(&about->cid, text + 1);
     }
+}
+
+enum status vst3_module_find(const char *text, struct vst3_module **module,
+                             struct vst3_class *about)
+{
+    char *name = strdup(text);
+    if (!name)
+        return fail_memory("a plugin");
+    int32_t width = cut_width(name);
+    enum status status = find_module(name, module, about);
+    about->width = width;
+    free(name);
+    return status;
 }
 
 enum status vst3_module_id(const struct vst3_module *module, const struct vst3_class *about,
@@ -346,7 +373,7 @@ enum status vst3_module_id(const struct vst3_module *module, const struct vst3_c
 {
     const char *name = strrchr(module->path, '/') + 1;
     struct bundle_name wanted = {.name = name, .length = strlen(name) + 1 - sizeof ending};
-    char class_text[80];
+    char class_text[CLASS_TEXT], width[16] = "";
     bool found = false;
     TRY(plugin_search_each(&search, has_name, &wanted, &found));
     char *real = wanted.path ? realpath(wanted.path, NULL) : NULL;
@@ -354,7 +381,9 @@ enum status vst3_module_id(const struct vst3_module *module, const struct vst3_c
     free(real);
     free(wanted.path);
     name_class(module, about, class_text);
-    if (asprintf(id, "%s%s", is_first ? name : module->path, class_text) < 0)
+    if (about->width > 0)
+        snprintf(width, sizeof width, "#%d", about->width);
+    if (asprintf(id, "%s%s%s", is_first ? name : module->path, class_text, width) < 0)
         *id = NULL;
     return *id ? STATUS_OK : fail_memory("a plugin");
 }
