@@ -7,8 +7,8 @@ set(description "halo filters sound with masks (impulse responses) of any
 length: rooms, equalisers, loudspeakers.")
 set(CPACK_PACKAGE_DESCRIPTION "${description} It renders sound files, filters
 a live input without added delay, compares masks by ear in blind tests,
-and hosts LV2, LADSPA and CLAP plugins in the same chain. It is an LV2 and a
-CLAP plugin itself.")
+and hosts LV2, LADSPA, CLAP and VST3 plugins in the same chain. It is an LV2
+and a CLAP plugin itself.")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "the halo authors <maintainers@halo.example>")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)

@@ -1,15 +1,19 @@
 #include "plugin_rig.h"
 
 #include "plugin/scan/plugin_catalog.h"
+#include "sound.h"
+#include "stream.h"
 #include "suite.h"
 
 #include <ctype.h>
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { SKIPPED = 77 };
+enum { SKIPPED = 77, CHANNELS = 2, BLOCK = PLUGIN_RIG_BLOCK };
 
 static size_t missing;
 
@@ -27,6 +31,7 @@ void plugin_rig_prepare(void)
             "/usr/lib/lv2:/usr/local/lib/lv2:/usr/lib/x86_64-linux-gnu/lv2");
     prepend("LADSPA_PATH", HALO_TEST_PLUGINS "/ladspa", "/usr/lib/ladspa:/usr/local/lib/ladspa");
     prepend("CLAP_PATH", HALO_TEST_PLUGINS "/clap", "");
+    prepend("VST3_PATH", HALO_TEST_PLUGINS "/vst3", "");
     const char *elsewhere = getenv("HALO");
     setenv("HALO_PROGRAM", elsewhere ? elsewhere : HALO_PROGRAM, 1);
     prepend("ASAN_OPTIONS", "handle_segv=0:handle_abort=0", "");
@@ -55,6 +60,63 @@ size_t plugin_rig_port(const struct plugin_info *info, const char *symbol)
         if (info->ports[i].symbol && strcmp(info->ports[i].symbol, symbol) == 0)
             return i;
     ck_abort_msg("%s has no port %s", info->id, symbol);
+}
+
+void plugin_rig_expect_gain(const char *name, size_t from, size_t to, size_t late, double gain)
+{
+    struct sound in = sound_load("in.wav"), out = sound_load(name);
+    ck_assert_uint_le(to, out.block.frames);
+    for (size_t c = 0; c < CHANNELS; c++)
+        for (size_t i = from; i < to; i++) {
+            double expected = gain * (double)in.block.data[c][i - late];
+            ck_assert_msg(fabs((double)out.block.data[c][i] - expected) < 1e-6,
+                          "channel %zu, frame %zu: %g, not %g", c, i, (double)out.block.data[c][i],
+                          expected);
+        }
+}
+
+double plugin_rig_from_db(double db)
+{
+    return pow(10, db / 20);
+}
+
+void plugin_rig_open(struct plugin_rig_live *live, const char *kind, const char *id)
+{
+    const struct plugin_instances_settings settings = {
+        .plugin = {.rate = PLUGIN_RIG_RATE, .block = BLOCK, .live = true},
+        .instances = 1,
+        .most = BLOCK,
+        .patience = 1};
+    live->info = plugin_rig_describe(kind, id);
+    ck_assert_ptr_nonnull(live->info);
+    ck_assert_int_eq(plugin_instances_open(live->info, NULL, 0, &settings, &live->instances), 0);
+    live->in = stream_block(CHANNELS, BLOCK);
+    live->out = stream_block(CHANNELS, BLOCK);
+    for (size_t i = 0; i < BLOCK; i++)
+        live->in.data[0][i] = live->in.data[1][i] = 0.25F;
+}
+
+void plugin_rig_run(struct plugin_rig_live *live, const struct plugin_change *change)
+{
+    live->instances->kind->process(live->instances, (const float *const *)live->in.data,
+                                   live->out.data, BLOCK, change, change ? 1 : 0);
+}
+
+void plugin_rig_close(struct plugin_rig_live *live)
+{
+    plugin_instances_close(live->instances);
+    plugin_info_destroy(live->info);
+}
+
+size_t plugin_rig_await(struct plugin_rig_live *live, uint64_t latency)
+{
+    const struct timespec period = {.tv_nsec = BLOCK * 1000000000L / PLUGIN_RIG_RATE};
+    size_t blocks = 0;
+    for (; blocks < 2000 && live->instances->latency != latency; blocks++) {
+        plugin_rig_run(live, NULL);
+        nanosleep(&period, NULL);
+    }
+    return blocks;
 }
 
 /* 0 where there is no such process. */

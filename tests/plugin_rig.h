@@ -3,6 +3,7 @@
 #define HALO_TESTS_PLUGIN_RIG_H
 
 #include "plugin/plugin_instances.h"
+#include "signal/audio.h"
 
 #include <sys/types.h>
 
@@ -19,6 +20,23 @@ int plugin_rig_code(int code);
 
 /* A port by its symbol; the test fails if there is none. */
 size_t plugin_rig_port(const struct plugin_info *info, const char *symbol);
+
+/* Frames [from, to) of a file are those of in.wav, `late` frames before, times a gain. */
+void plugin_rig_expect_gain(const char *name, size_t from, size_t to, size_t late, double gain);
+double plugin_rig_from_db(double db);
+
+/* A live instance of a stereo plugin in this process, which gets samples of 0.25. */
+struct plugin_rig_live {
+    struct plugin_info *info;
+    struct plugin_instances *instances;
+    struct block in, out;
+};
+void plugin_rig_open(struct plugin_rig_live *live, const char *kind, const char *id);
+void plugin_rig_run(struct plugin_rig_live *live, const struct plugin_change *change);
+void plugin_rig_close(struct plugin_rig_live *live);
+
+/* Runs blocks at their pace until a latency is reported. Returns the number of blocks. */
+size_t plugin_rig_await(struct plugin_rig_live *live, uint64_t latency);
 
 /* Number of child processes of `parent`, zombies included; `first` (may be NULL) is set to one
  * of them. */

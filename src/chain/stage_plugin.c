@@ -1,4 +1,4 @@
-/* The stages that are plugins: --lv2, --ladspa and --clap. */
+/* The stages that are plugins: --lv2, --ladspa, --clap and --vst3. */
 #include "base/json_text.h"
 #include "base/plural.h"
 #include "chain/stage_paths.h"
@@ -73,6 +73,37 @@ static enum status check_state(const struct stage_plugin *plugin)
     return status;
 }
 
+static bool has_map(char *const *spec)
+{
+    while (*spec && strncmp(*spec, "@map=", 5) != 0)
+        spec++;
+    return *spec;
+}
+
+/* Describe the plugin. If the sound has more channels, the plugin may take as many. */
+static enum status describe(const struct plugin_kind *kind, char *const *spec, size_t channels,
+                            struct plugin_info **info)
+{
+    struct plugin_info *wider = NULL;
+    char *id;
+    TRY(plugin_describe_isolated(kind, spec[0], info));
+    size_t inputs = plugin_instances_inputs(*info);
+    if (!kind->adapts || inputs < 2 || channels <= inputs || has_map(spec))
+        return STATUS_OK;
+    if (asprintf(&id, "%s#%zu", spec[0], channels) < 0)
+        return fail_memory("a plugin");
+    enum status status = plugin_describe_isolated(kind, id, &wider);
+    free(id);
+    TRY(status);
+    if (plugin_instances_inputs(wider) == channels) {
+        plugin_info_destroy(*info);
+        *info = wider;
+    } else {
+        plugin_info_destroy(wider);
+    }
+    return STATUS_OK;
+}
+
 /* Load the spec. The option of the stage is the name of the plugin's kind. */
 static enum status stage_plugin_load(struct stage *stage, char **spec,
                                      const struct stream_format *format)
@@ -84,7 +115,7 @@ static enum status stage_plugin_load(struct stage *stage, char **spec,
     plugin->isolated = stage->settings.isolate == ISOLATE_ON;
     if (!plugin->isolated)
         plugin_sandbox_hide_display();
-    TRY(plugin_describe_isolated(kind, spec[0], &plugin->info));
+    TRY(describe(kind, spec, format->channels, &plugin->info));
     TRY(plugin_usable(plugin->info));
     TRY(parse_args(stage, spec + 1, format));
     TRY(check_state(plugin));
@@ -263,18 +294,29 @@ static bool preset_path_in(const char *word, struct stage_path *path)
     return memchr(word + path->start, '/', length) != NULL;
 }
 
-/* In LIBRARY.clap:ID, a library with a folder is a path. */
-static bool stage_clap_path_in(char *const *spec, size_t word, size_t from, struct stage_path *path)
+/* In LIBRARY.clap:ID and BUNDLE.vst3, a library with a folder is a path. It ends `ending` bytes
+ * behind the beginning of `mark`. */
+static bool library_path_in(char *const *spec, size_t word, size_t from, const char *mark,
+                            size_t ending, struct stage_path *path)
 {
-    static const char ending[] = ".clap:";
     if (from == 0 && word > 0 && preset_path_in(spec[word], path))
         return true;
     if (from > 0 || word > 0)
         return stage_plugin_path_in(spec, word, from, path);
-    const char *end = strstr(spec[0], ending);
-    *path = (struct stage_path){.length = end ? (size_t)(end - spec[0]) + strlen(ending) - 1 : 0,
+    const char *end = strstr(spec[0], mark);
+    *path = (struct stage_path){.length = end ? (size_t)(end - spec[0]) + ending : 0,
                                 .use = STAGE_PATH_LIBRARY};
     return memchr(spec[0], '/', path->length);
+}
+
+static bool stage_clap_path_in(char *const *spec, size_t word, size_t from, struct stage_path *path)
+{
+    return library_path_in(spec, word, from, ".clap:", strlen(".clap"), path);
+}
+
+static bool stage_vst3_path_in(char *const *spec, size_t word, size_t from, struct stage_path *path)
+{
+    return library_path_in(spec, word, from, ".vst3", strlen(".vst3"), path);
 }
 
 static enum status stage_plugin_links(const struct stage *stage, const char *folder,
@@ -345,5 +387,15 @@ const struct stage_ops stage_clap_ops = {
     .help = "a CLAP plugin, or LIBRARY.clap:ID; options as for --lv2, without\n"
             "parameters",
     FILES(stage_clap_path_in),
+    PLUGIN_OPS,
+};
+
+const struct stage_ops stage_vst3_ops = {
+    .option = "vst3",
+    .argument = "NAME",
+    .help = "a VST3 plugin: NAME of its bundle, or PATH.vst3, with :CLASS behind\n"
+            "if the bundle has several; options as for --lv2, without\n"
+            "parameters; preset=FILE.vstpreset",
+    FILES(stage_vst3_path_in),
     PLUGIN_OPS,
 };

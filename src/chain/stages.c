@@ -26,6 +26,7 @@ enum {
     ROW(lv2)                                                                                       \
     ROW(ladspa)                                                                                    \
     ROW(clap)                                                                                      \
+    ROW(vst3)                                                                                      \
     ROW(spectral)                                                                                  \
     ROW(noise)
 

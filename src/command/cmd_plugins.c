@@ -190,11 +190,11 @@ static enum status list(void *options)
     return status;
 }
 
-static const char *const kind_names[] = {"lv2", "ladspa", "clap", NULL};
+static const char *const kind_names[] = {"lv2", "ladspa", "clap", "vst3", NULL};
 
 static const struct option_row list_rows[] = {
     OPT_WORD("kind", "KIND", struct plugins_list_settings, kind,
-             "only plugins of this kind: lv2, ladspa or clap", .names = kind_names),
+             "only plugins of this kind: lv2, ladspa, clap or vst3", .names = kind_names),
     PLUGIN_SANDBOX_ROWS,
     OPT_FLAG("json", struct plugins_list_settings, json, "print one JSON object"),
     {0},
@@ -205,9 +205,9 @@ const struct command command_plugins_list = {
     .summary = "list the plugins of this machine",
     .usage =
         "usage: halo plugins list [WORDS] [options]\n\n"
-        "List the LV2, LADSPA and CLAP plugins of this machine: kind, the value for --lv2,\n"
-        "--ladspa or --clap, input and output channels, name and maker. With WORDS, list those\n"
-        "whose id, name, maker or category contains each word, blanks and hyphens aside; if none does, each word without its ending (er, or, s). LV2_PATH, LADSPA_PATH and CLAP_PATH\n"
+        "List the LV2, LADSPA, CLAP and VST3 plugins of this machine: kind, the value for --lv2,\n"
+        "--ladspa, --clap or --vst3, input and output channels, name and maker. With WORDS, list those\n"
+        "whose id, name, maker or category contains each word, blanks and hyphens aside; if none does, each word without its ending (er, or, s). LV2_PATH, LADSPA_PATH, CLAP_PATH and VST3_PATH\n"
         "are searched, and the system's folders (of LV2 and LADSPA only without these). A plugin that\n"
         "crashes or hangs is skipped, and in later scans until it is upgraded.",
     .arguments = OPTION_ARGUMENTS(OPT_ARGUMENTS("WORDS", struct plugins_list_settings, args, 0)),
@@ -239,7 +239,10 @@ static const struct plugin_kind *kind_of(const char *id)
     bool is_uri = strstr(id, "://") != NULL;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         is_uri |= strncmp(id, prefixes[i], strlen(prefixes[i])) == 0;
-    return plugin_kind_named(is_uri ? "lv2" : is_clap(id) ? "clap" : "ladspa");
+    return plugin_kind_named(strstr(id, ".vst3") ? "vst3"
+                             : is_uri            ? "lv2"
+                             : is_clap(id)       ? "clap"
+                                                 : "ladspa");
 }
 
 /* Describes a plugin. If running it crashes, describes it again without running it. */
@@ -315,12 +318,12 @@ const struct command command_plugins_info = {
     .name = "halo plugins info",
     .summary = "describe a plugin and how to use it",
     .usage =
-        "usage: halo plugins info URI|LIBRARY:LABEL|ID [options]\n\n"
+        "usage: halo plugins info URI|LIBRARY:LABEL|ID|NAME.vst3 [options]\n\n"
         "Describe a plugin: its controls with symbols, ranges, defaults and units, and a\n"
         "command line that uses it. The latency is measured by running the plugin at 48 kHz in\n"
         "a separate process.",
-    .arguments =
-        OPTION_ARGUMENTS(OPT_ARGUMENT("URI|LIBRARY:LABEL|ID", struct plugins_info_settings, id, 1)),
+    .arguments = OPTION_ARGUMENTS(
+        OPT_ARGUMENT("URI|LIBRARY:LABEL|ID|NAME.vst3", struct plugins_info_settings, id, 1)),
     .groups = OPTION_GROUP(info_rows),
     .size = sizeof(struct plugins_info_settings),
     .run = show,

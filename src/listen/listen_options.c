@@ -284,7 +284,7 @@ const struct command command_listen = {
              "                             program's configuration, or lowpass:1000\n"
              "      --or                   before --mask or SOUND: B, then C, and so on\n"
              "      --gain DB              amplify\n"
-             "      --lv2, --ladspa, --clap PLUGIN\n"
+             "      --lv2, --ladspa, --clap, --vst3 PLUGIN\n"
              "                             an audio plugin; halo plugins list names them\n"
              "\n"
              "options most used:\n"

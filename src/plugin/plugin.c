@@ -34,7 +34,8 @@ const struct plugin_kind plugin_ladspa = {
     .name = "ladspa", .argument = "LIBRARY:LABEL", .describe = refuse_describe, .list = list_none};
 #endif
 
-static const struct plugin_kind *const kinds[] = {&plugin_lv2, &plugin_ladspa, &plugin_clap};
+static const struct plugin_kind *const kinds[] = {&plugin_lv2, &plugin_ladspa, &plugin_clap,
+                                                  &plugin_vst3};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 const struct plugin_kind *plugin_kind_at(size_t index)

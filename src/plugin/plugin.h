@@ -3,7 +3,7 @@
  *   plugin_info    ports with ranges, presets, parameters. No code of the plugin runs.
  *   plugin         an instance, for one rate and one block length.
  *
- * Each kind (LV2, LADSPA, CLAP) is one struct plugin_kind; plugin.c lists them. plugin_instances.h
+ * Each kind (LV2, LADSPA, CLAP, VST3) is one struct plugin_kind; plugin.c lists them. plugin_instances.h
  * and plugin_filter.h handle channels, latency and isolation. Threads: the step may call functions
  * marked real-time. Only the control thread calls the others, while no step runs. */
 #ifndef HALO_PLUGIN_H
@@ -81,7 +81,8 @@ struct plugin_preset {
 
 struct plugin_info {
     const struct plugin_kind *kind;
-    char *id; /* name in specifications: the URI of LV2, LIBRARY:LABEL of LADSPA, the id of CLAP */
+    char *id; /* name in specifications: the URI of LV2, LIBRARY:LABEL of LADSPA, the id of CLAP,
+               * BUNDLE.vst3 or BUNDLE.vst3:CLASS of VST3 */
     char *name;
     char *maker;    /* NULL: unknown */
     char *category; /* "Reverb"; NULL: unknown */
@@ -128,8 +129,9 @@ struct plugin_tempo {
 
 struct plugin_settings {
     uint32_t rate;
-    size_t block; /* most frames in a call of kind->process */
-    bool varied;  /* some blocks are shorter than `block`; false: none is */
+    size_t block;        /* most frames in a call of kind->process */
+    bool varied;         /* some blocks are shorter than `block`; false: none is */
+    bool has_side_chain; /* side chains have a sound; false: they are silent */
     struct plugin_tempo tempo;
     bool live;          /* blocks have a deadline: long work is done on a thread of its own */
     const char *preset; /* URI; NULL: none */
@@ -166,6 +168,7 @@ struct plugin_kind {
     const char *name;          /* "lv2", also the name of the stage */
     const char *argument;      /* "URI", for help */
     const char *path_variable; /* "LV2_PATH" */
+    bool adapts;               /* an id may end in #N: the plugin is to take N channels if it can */
     struct library *library;   /* library that `list` and the members after it need; NULL: none */
     /* Describe one plugin. Errors: the plugin is not found. */
     enum status (*describe)(const char *id, struct plugin_info **info);
@@ -206,6 +209,7 @@ struct plugin_kind {
 extern const struct plugin_kind plugin_lv2;    /* through lilv */
 extern const struct plugin_kind plugin_ladspa; /* libraries in LADSPA_PATH, each with labels */
 extern const struct plugin_kind plugin_clap;   /* libraries in CLAP_PATH, each with ids */
+extern const struct plugin_kind plugin_vst3;   /* bundles in VST3_PATH, each with classes */
 
 /* A kind by its name ("lv2"), or NULL; by its index, or NULL past the last. The calls of a kind
  * that this build lacks fail with a hint. */
@@ -295,7 +299,7 @@ void plugin_output_warn(const char *name, const char *line);
 void plugin_output_end(struct plugin_output *output);
 
 /* Reads the names of ports: brackets and units. Makes symbols of the names for plugins without
- * symbols (LADSPA, CLAP): the name in lower case, with "_" for everything but letters and digits,
+ * symbols (LADSPA, CLAP, VST3): the name in lower case, with "_" for everything but letters and digits,
  * and before a leading digit. Brackets that contain a unit are removed: "Gain [dB]" is `gain`. All
  * other brackets ("Wave (0 = sine, 1 = square)") are removed, too, unless two ports would then
  * share a symbol. If two still do, the second gets "_2". */

@@ -461,6 +461,7 @@ static enum status open_instances(const struct plugin_filter *plugin, size_t blo
                    .block = block,
                    .live = live,
                    .tempo = settings->tempo,
+                   .has_side_chain = settings->map->has_side_chain,
                    .varied = plugin->exact && spec->automation.count > 0,
                    .preset = spec->preset,
                    .state = spec->state,

@@ -212,6 +212,7 @@ enum status plugin_map_init(struct plugin_map *map, const struct plugin_info *in
     if (status == STATUS_OK)
         status = make(map, plan);
     free(plan);
+    map->has_side_chain = settings->side_chain || settings->side_channels > 0;
     if (status == STATUS_OK && plugin_instances_outputs(info) == 0) {
         map->is_beside = true;
         map->outputs = channels;

@@ -24,9 +24,10 @@
 
 struct plugin_map {
     size_t instances;
-    size_t outputs; /* outputs of all instances, or channels of the sound */
-    bool is_beside; /* the plugin has no outputs; the sound passes unchanged */
-    size_t count;   /* audio inputs of all instances, including side chains */
+    size_t outputs;      /* outputs of all instances, or channels of the sound */
+    bool has_side_chain; /* side chains have a sound */
+    bool is_beside;      /* the plugin has no outputs; the sound passes unchanged */
+    size_t count;        /* audio inputs of all instances, including side chains */
     /* channel of each audio input, or PLUGIN_MAP_SILENCE. Channels of the side chains' file are
      * numbered after the channels of the sound */
     size_t *inputs;

@@ -294,7 +294,7 @@ const struct command command_render = {
              "  -m, --mask MASK            an impulse response: a sound file, text, another\n"
              "                             program's configuration, or lowpass:1000\n"
              "      --gain DB              amplify\n"
-             "      --lv2, --ladspa, --clap PLUGIN\n"
+             "      --lv2, --ladspa, --clap, --vst3 PLUGIN\n"
              "                             an audio plugin; halo plugins list names them\n"
              "      --spectral MASK2D      a mask for the spectrogram\n"
              "\n"

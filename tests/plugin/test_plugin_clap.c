@@ -19,25 +19,6 @@ static void begin(void)
     sound_noise_file("in.wav", 7, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, CHANNELS, FRAMES);
 }
 
-/* Frames [from, to) of a file are those of in.wav, `late` frames before, times a gain. */
-static void expect_gain(const char *name, size_t from, size_t to, size_t late, double gain)
-{
-    struct sound in = sound_load("in.wav"), out = sound_load(name);
-    ck_assert_uint_le(to, out.block.frames);
-    for (size_t c = 0; c < CHANNELS; c++)
-        for (size_t i = from; i < to; i++) {
-            double expected = gain * (double)in.block.data[c][i - late];
-            ck_assert_msg(fabs((double)out.block.data[c][i] - expected) < 1e-6,
-                          "channel %zu, frame %zu: %g, not %g", c, i, (double)out.block.data[c][i],
-                          expected);
-        }
-}
-
-static double from_db(double db)
-{
-    return pow(10, db / 20);
-}
-
 /* ---- descriptions ---- */
 
 START_TEST(plugins_are_described)
@@ -171,7 +152,7 @@ START_TEST(values_and_presets_take_effect)
                 "RULES_PRESETS=$PWD/presets CLAP_PATH=$CLAP_PATH:$PWD/presets $HALO render in.wav out.wav --force --tail "
                 "none %s --format float --clap " ID "%s",
                 here ? "--no-isolate" : "", cases[i].spec);
-            expect_gain("out.wav", 0, FRAMES, 0, from_db(cases[i].gain));
+            plugin_rig_expect_gain("out.wav", 0, FRAMES, 0, plugin_rig_from_db(cases[i].gain));
         }
 }
 
@@ -187,7 +168,7 @@ START_TEST(presets_are_loaded_from_any_file)
         command_done("$HALO render in.wav out.wav -f --tail none --format float --clap " ID
                      "keep,preset=%s",
                      ways[i]);
-        expect_gain("out.wav", 0, FRAMES, 0, from_db(-12));
+        plugin_rig_expect_gain("out.wav", 0, FRAMES, 0, plugin_rig_from_db(-12));
     }
     static const struct {
         const char *preset;
@@ -201,13 +182,13 @@ START_TEST(presets_are_loaded_from_any_file)
                          names[i].preset, chain, chain);
             command_done("$HALO render in.wav out.wav -f --tail none --format float --chain %s",
                          chain);
-            expect_gain("out.wav", 0, FRAMES, 0, from_db(names[i].gain));
+            plugin_rig_expect_gain("out.wav", 0, FRAMES, 0, plugin_rig_from_db(names[i].gain));
         }
     command_done("$HALO render in.wav a.wav -f --tail none --clap " ID
                  "keep,preset=a/quiet.rules --save-chain d.yml --collect && mv a/quiet.rules gone");
     command_done("cmp gone d.yml.files/quiet.rules && sed -i /@state/d d.yml && "
                  "$HALO render in.wav out.wav -f --tail none --format float --chain d.yml");
-    expect_gain("out.wav", 0, FRAMES, 0, from_db(-12));
+    plugin_rig_expect_gain("out.wav", 0, FRAMES, 0, plugin_rig_from_db(-12));
     command_refused(1, "cannot read the preset a/none: No such file",
                     "$HALO render in.wav no.wav --clap " ID "keep,preset=a/none");
     command_refused(1, "cannot read the preset a/b: Is a directory",
@@ -227,8 +208,8 @@ START_TEST(automation_takes_effect)
         command_done("$HALO render in.wav out.wav -f --tail none --format float --clap " ID
                      "%s,gain=-6,at=0.505s:gain=6",
                      ids[i]);
-        expect_gain("out.wav", 0, FRAME, 0, from_db(-6));
-        expect_gain("out.wav", FRAME, FRAMES, 0, from_db(6));
+        plugin_rig_expect_gain("out.wav", 0, FRAME, 0, plugin_rig_from_db(-6));
+        plugin_rig_expect_gain("out.wav", FRAME, FRAMES, 0, plugin_rig_from_db(6));
     }
 }
 
@@ -261,7 +242,7 @@ START_TEST(wrong_calls_are_reported)
         command_expect(result.err, reports[i][1]);
         ck_assert_ptr_null(strstr(strstr(result.err, reports[i][1]) + 1, reports[i][1]));
         if (i >= 2)
-            expect_gain("out.wav", 0, FRAMES, 0, 0);
+            plugin_rig_expect_gain("out.wav", 0, FRAMES, 0, 0);
     }
 }
 
@@ -270,7 +251,7 @@ START_TEST(the_main_thread_is_called)
 {
     begin();
     command_done("$HALO render in.wav out.wav --tail none --format float --clap " ID "callback");
-    expect_gain("out.wav", 2 * BLOCK, FRAMES, 0, from_db(-20));
+    plugin_rig_expect_gain("out.wav", 2 * BLOCK, FRAMES, 0, plugin_rig_from_db(-20));
 }
 
 START_TEST(channels_follow_the_ports)
@@ -281,10 +262,10 @@ START_TEST(channels_follow_the_ports)
     ck_assert_uint_eq(out.block.channels, 4);
     command_done("$HALO render in.wav swapped.wav --tail none --format float --clap " ID
                  "keep,@map=2:1 --clap " ID "keep,@map=2:1");
-    expect_gain("swapped.wav", 0, FRAMES, 0, 1);
+    plugin_rig_expect_gain("swapped.wav", 0, FRAMES, 0, 1);
     command_done("$HALO render in.wav mixed.wav --tail none --format float --clap " ID
                  "keep,gain=-20,@mix=0.5");
-    expect_gain("mixed.wav", 0, FRAMES, 0, 0.5 + 0.5 * from_db(-20));
+    plugin_rig_expect_gain("mixed.wav", 0, FRAMES, 0, 0.5 + 0.5 * plugin_rig_from_db(-20));
 }
 
 /* ---- latency and tail ---- */
@@ -294,12 +275,12 @@ START_TEST(a_latency_is_aligned)
     begin();
     command_done("$HALO render in.wav out.wav --tail none --format float --clap " ID
                  "keep,delay=700");
-    expect_gain("out.wav", 0, FRAMES, 0, 1);
+    plugin_rig_expect_gain("out.wav", 0, FRAMES, 0, 1);
     /* A change of it restarts the plugin, which then forgets what it holds. */
     command_done("$HALO render in.wav changed.wav --tail none --format float --clap " ID
                  "keep,delay=300,at=0.5s:delay=100");
-    expect_gain("changed.wav", 0, RATE / 2 - 300, 0, 1);
-    expect_gain("changed.wav", RATE / 2 + 2 * BLOCK, FRAMES, 0, 1);
+    plugin_rig_expect_gain("changed.wav", 0, RATE / 2 - 300, 0, 1);
+    plugin_rig_expect_gain("changed.wav", RATE / 2 + 2 * BLOCK, FRAMES, 0, 1);
 }
 
 START_TEST(a_tail_is_exact)
@@ -328,12 +309,12 @@ START_TEST(states_are_saved_and_loaded)
         "keep,preset=half,mode=Hard");
     command_done("$HALO render in.wav b.wav --tail none --format float --chain c.yml");
     command_done("cmp a.wav b.wav");
-    expect_gain("b.wav", 0, FRAMES, 0, from_db(-6));
+    plugin_rig_expect_gain("b.wav", 0, FRAMES, 0, plugin_rig_from_db(-6));
     command_done("head -n 1 c.yml.state/1/state.clap | grep -x 'CLAP state of " ID
                  "keep: 40 bytes'");
     command_done("$HALO render in.wav d.wav --tail none --format float --clap " ID
                  "keep,@state=c.yml.state/1");
-    expect_gain("d.wav", 0, FRAMES, 0, from_db(-6));
+    plugin_rig_expect_gain("d.wav", 0, FRAMES, 0, plugin_rig_from_db(-6));
     command_refused(1, "it is the state of another plugin",
                     "$HALO render in.wav no.wav --clap " ID "tail,@state=c.yml.state/1");
     command_done("truncate -s -1 c.yml.state/1/state.clap");
@@ -358,81 +339,35 @@ START_TEST(states_are_saved_and_loaded)
 
 /* ---- live ---- */
 
-struct live_plugin {
-    struct plugin_info *info;
-    struct plugin_instances *instances;
-    struct block in, out;
-};
-
-static void open_live(struct live_plugin *live, const char *id)
-{
-    const struct plugin_instances_settings settings = {
-        .plugin = {.rate = RATE, .block = BLOCK, .live = true},
-        .instances = 1,
-        .most = BLOCK,
-        .patience = 1};
-    live->info = plugin_rig_describe("clap", id);
-    ck_assert_ptr_nonnull(live->info);
-    ck_assert_int_eq(plugin_instances_open(live->info, NULL, 0, &settings, &live->instances), 0);
-    live->in = stream_block(CHANNELS, BLOCK);
-    live->out = stream_block(CHANNELS, BLOCK);
-    for (size_t i = 0; i < BLOCK; i++)
-        live->in.data[0][i] = live->in.data[1][i] = 0.25F;
-}
-
-static void run_live(struct live_plugin *live, const struct plugin_change *change)
-{
-    live->instances->kind->process(live->instances, (const float *const *)live->in.data,
-                                   live->out.data, BLOCK, change, change ? 1 : 0);
-}
-
-static void close_live(struct live_plugin *live)
-{
-    plugin_instances_close(live->instances);
-    plugin_info_destroy(live->info);
-}
-
-/* Blocks at their pace until a latency is reported; the number of blocks. */
-static size_t await_latency(struct live_plugin *live, uint64_t latency)
-{
-    const struct timespec period = {.tv_nsec = BLOCK * 1000000000L / RATE};
-    size_t blocks = 0;
-    for (; blocks < 2000 && live->instances->latency != latency; blocks++) {
-        run_live(live, NULL);
-        nanosleep(&period, NULL);
-    }
-    return blocks;
-}
-
 /* A restart is done by another thread, while the step goes on with silence. */
 START_TEST(a_live_plugin_restarts_beside_the_step)
 {
-    struct live_plugin live;
-    open_live(&live, ID "keep");
+    struct plugin_rig_live live;
+    plugin_rig_open(&live, "clap", ID "keep");
     struct plugin_change change = {.port = plugin_rig_port(live.info, "delay"), .value = 64};
     for (int round = 1; round <= 20; round++) {
         change.value = (float)(64 * (round % 3));
-        run_live(&live, &change);
-        ck_assert_uint_lt(await_latency(&live, (uint64_t)change.value), 2000);
+        plugin_rig_run(&live, &change);
+        ck_assert_uint_lt(plugin_rig_await(&live, (uint64_t)change.value), 2000);
         while (live.out.data[0][BLOCK - 1] == 0)
-            run_live(&live, NULL);
+            plugin_rig_run(&live, NULL);
         ck_assert_float_eq(live.out.data[0][BLOCK - 1], 0.25F);
     }
     live.instances->kind->reset(live.instances);
-    close_live(&live);
+    plugin_rig_close(&live);
 }
 
 START_TEST(a_live_plugin_is_called_on_its_main_thread)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
-    struct live_plugin live;
-    open_live(&live, ID "callback");
+    struct plugin_rig_live live;
+    plugin_rig_open(&live, "clap", ID "callback");
     for (int i = 0; i < 1000 && live.out.data[0][0] != 0.025F; i++) {
-        run_live(&live, NULL);
+        plugin_rig_run(&live, NULL);
         nanosleep(&pause, NULL);
     }
     ck_assert_float_eq_tol(live.out.data[0][0], 0.025F, 1e-6F);
-    close_live(&live);
+    plugin_rig_close(&live);
 }
 
 int main(void)

@@ -98,7 +98,7 @@ START_TEST(every_search_term_must_occur)
     ck_assert_uint_eq(command_lines(result.out), 1);
     result = command_done("$HALO plugins list --kind lv2");
     ck_assert_str_eq(result.out, "");
-    command_refused(2, "--kind is one of lv2, ladspa, clap, not 'vst'",
+    command_refused(2, "--kind is one of lv2, ladspa, clap, vst3, not 'vst'",
                     "$HALO plugins list --kind vst");
 }
 

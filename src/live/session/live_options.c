@@ -178,7 +178,7 @@ const struct command command_live = {
              "                             program's configuration, or lowpass:1000\n"
              "      --or                   before --mask: an alternative, chosen by a key\n"
              "      --gain DB              amplify\n"
-             "      --lv2, --ladspa, --clap PLUGIN\n"
+             "      --lv2, --ladspa, --clap, --vst3 PLUGIN\n"
              "                             an audio plugin; halo plugins list names them\n"
              "\n"
              "options most used:\n"

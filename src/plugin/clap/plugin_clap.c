@@ -155,50 +155,33 @@ static enum status clap_events_init(struct clap_events *events, struct clap_inst
 
 /* ---- state: a file with a line (id of the plugin, bytes), then the plugin's bytes ---- */
 
-struct clap_bytes {
-    unsigned char *data;
-    size_t size, at;
-};
-
-enum { STATE_MOST = 1 << 30, HEAD_MOST = CLAP_TEXT_MOST + 64 };
+enum { HEAD_MOST = PLUGIN_TEXT_MOST + 64 };
 
 static const char STATE_FILE[] = "state.clap";
 
 static int64_t write_bytes(const struct clap_ostream *stream, const void *from, uint64_t size)
 {
-    struct clap_bytes *bytes = stream->ctx;
-    if (size > STATE_MOST - bytes->size)
-        return -1;
-    unsigned char *more = realloc(bytes->data, bytes->size + size + 1);
-    if (!more)
-        return -1;
-    bytes->data = more;
-    memcpy(more + bytes->size, from, size);
-    bytes->size += size;
-    return (int64_t)size;
+    return plugin_bytes_write(stream->ctx, from, size);
 }
 
 static int64_t read_bytes(const struct clap_istream *stream, void *to, uint64_t size)
 {
-    struct clap_bytes *bytes = stream->ctx;
-    size_t left = bytes->size - bytes->at, some = size < left ? (size_t)size : left;
-    memcpy(to, bytes->data + bytes->at, some);
-    bytes->at += some;
-    return (int64_t)some;
+    return plugin_bytes_read(stream->ctx, to, size);
 }
 
 /* Save the state into memory, which the caller frees. False: the plugin failed. */
-static bool clap_state_take(struct clap_instance *instance, struct clap_bytes *bytes)
+static bool clap_state_take(struct clap_instance *instance, struct plugin_bytes *bytes)
 {
-    *bytes = (struct clap_bytes){.data = malloc(1)};
+    *bytes = (struct plugin_bytes){0};
     const struct clap_ostream stream = {.ctx = bytes, .write = write_bytes};
     enum clap_role before = clap_enter(CLAP_MAIN_THREAD);
-    bool saved = bytes->data && instance->state->save(instance->handle, &stream);
+    bool saved = instance->state->save(instance->handle, &stream);
     clap_enter(before);
+    bytes->at = 0;
     return saved;
 }
 
-static bool clap_state_give(struct clap_instance *instance, struct clap_bytes *bytes)
+static bool clap_state_give(struct clap_instance *instance, struct plugin_bytes *bytes)
 {
     const struct clap_istream stream = {.ctx = bytes, .read = read_bytes};
     enum clap_role before = clap_enter(CLAP_MAIN_THREAD);
@@ -207,7 +190,7 @@ static bool clap_state_give(struct clap_instance *instance, struct clap_bytes *b
     return loaded;
 }
 
-static bool write_file(const char *path, const char *id, const struct clap_bytes *bytes)
+static bool write_file(const char *path, const char *id, const struct plugin_bytes *bytes)
 {
     FILE *file = fopen(path, "w");
     if (!file)
@@ -221,7 +204,7 @@ static bool write_file(const char *path, const char *id, const struct clap_bytes
 static enum status clap_state_save(struct clap_instance *instance, const char *folder)
 {
     const char *name = instance->plugin.info->id;
-    struct clap_bytes bytes;
+    struct plugin_bytes bytes;
     char *path = NULL;
     enum status status = STATUS_OK;
     bool taken = clap_state_take(instance, &bytes);
@@ -247,14 +230,14 @@ static bool read_head(FILE *file, char *id, size_t *size)
     if (!fgets(line, sizeof line, file) || strncmp(line, before, sizeof before - 1) != 0)
         return false;
     char *end = strrchr(line, ':');
-    if (!end || sscanf(end, ": %zu bytes", size) != 1 || *size > STATE_MOST)
+    if (!end || sscanf(end, ": %zu bytes", size) != 1 || *size > PLUGIN_STATE_MOST)
         return false;
     *end = '\0';
     memcpy(id, line + sizeof before - 1, strlen(line + sizeof before - 1) + 1);
     return true;
 }
 
-static struct flaw read_state(FILE *file, const char *id, struct clap_bytes *bytes)
+static struct flaw read_state(FILE *file, const char *id, struct plugin_bytes *bytes)
 {
     char owner[HEAD_MOST];
     size_t size;
@@ -262,7 +245,7 @@ static struct flaw read_state(FILE *file, const char *id, struct clap_bytes *byt
         return (struct flaw){CAUSE_DAMAGED, "it is not the state of a CLAP plugin"};
     if (strcmp(owner, id) != 0)
         return (struct flaw){CAUSE_UNSUPPORTED, "it is the state of another plugin"};
-    *bytes = (struct clap_bytes){.data = malloc(size + 1)};
+    *bytes = (struct plugin_bytes){.data = malloc(size + 1)};
     if (!bytes->data)
         return flaw_of_errno(ENOMEM);
     bytes->size = fread(bytes->data, 1, size, file);
@@ -272,7 +255,7 @@ static struct flaw read_state(FILE *file, const char *id, struct clap_bytes *byt
 
 static enum status clap_state_load(struct clap_instance *instance, const char *folder)
 {
-    struct clap_bytes bytes = {0};
+    struct plugin_bytes bytes = {0};
     char *path;
     if (!instance->state)
         return fail(CAUSE_UNSUPPORTED, "cannot load %s: %s keeps no state", folder,
@@ -282,8 +265,9 @@ static enum status clap_state_load(struct clap_instance *instance, const char *f
     FILE *file = fopen(path, "r");
     struct flaw flaw = file ? read_state(file, instance->id, &bytes) : flaw_of_errno(errno);
     if (!flaw.text && !clap_state_give(instance, &bytes))
-        flaw = (struct flaw){CAUSE_OTHER, instance->side.trouble[0] ? instance->side.trouble
-                                                                    : "the plugin refuses it"};
+        flaw = (struct flaw){CAUSE_OTHER, instance->side.common.trouble[0]
+                                              ? instance->side.common.trouble
+                                              : "the plugin refuses it"};
     enum status status =
         flaw.text ? fail(flaw.cause, "cannot load %s: %s", path, flaw.text) : STATUS_OK;
     if (file)
@@ -299,35 +283,37 @@ static const uint32_t CLAP_TAIL_ENDLESS = INT32_MAX;
 
 /* ---- the main thread ---- */
 
-bool clap_instance_activate(struct clap_instance *instance)
+/* Activate and deactivate the plugin. On the main thread, while no block is processed. */
+static bool clap_instance_activate(struct clap_instance *instance)
 {
     enum clap_role before = clap_enter(CLAP_MAIN_THREAD);
     struct clap_host_side *side = &instance->side;
-    atomic_fetch_and(&side->asked, ~(unsigned)CLAP_ASKED_RESTART);
+    atomic_fetch_and(&side->common.asked, ~(unsigned)PLUGIN_ASKED_RESTART);
     bool is_active =
         instance->handle->activate(instance->handle, instance->rate, 1, instance->block);
     if (is_active && instance->latency)
         atomic_store(&instance->reported_latency, instance->latency->get(instance->handle));
-    atomic_store(&side->is_active, is_active);
+    atomic_store(&side->common.is_active, is_active);
     clap_enter(before);
-    if (!is_active && side->loads && !side->trouble[0])
-        snprintf(side->trouble, sizeof side->trouble,
+    if (!is_active && side->common.loads && !side->common.trouble[0])
+        snprintf(side->common.trouble, sizeof side->common.trouble,
                  "cannot run %s: it cannot be activated at %u Hz", instance->plugin.info->id,
                  instance->rate);
     else if (!is_active)
-        clap_host_complain(side, "it cannot be activated: its sound is silence");
+        plugin_side_complain(&side->common, "it cannot be activated: its sound is silence");
     return is_active;
 }
 
-void clap_instance_deactivate(struct clap_instance *instance)
+static void clap_instance_deactivate(struct clap_instance *instance)
 {
     enum clap_role before = clap_enter(CLAP_MAIN_THREAD);
-    if (atomic_exchange(&instance->side.is_active, false))
+    if (atomic_exchange(&instance->side.common.is_active, false))
         instance->handle->deactivate(instance->handle);
     clap_enter(before);
 }
 
-void clap_instance_attend(struct clap_instance *instance, unsigned asked)
+/* Carry out the requests in `asked`, except a restart. On the main thread. */
+static void clap_instance_attend(struct clap_instance *instance, unsigned asked)
 {
     if (asked & CLAP_ASKED_CALLBACK) {
         enum clap_role before = clap_enter(CLAP_MAIN_THREAD);
@@ -343,20 +329,19 @@ void clap_instance_attend(struct clap_instance *instance, unsigned asked)
 static void attend_all(struct clap_instance *instance)
 {
     for (size_t i = 0; i < CALLBACKS_MOST; i++) {
-        unsigned asked = atomic_fetch_and(&instance->side.asked, CLAP_ASKED_RESTART);
-        asked &= ~(unsigned)CLAP_ASKED_RESTART;
+        unsigned asked = plugin_side_take(&instance->side.common);
         if (!asked)
             break;
         clap_instance_attend(instance, asked);
     }
 }
 
-static void stop_processing(struct clap_instance *instance)
+HALO_REALTIME static void stop_processing(struct clap_instance *instance)
 {
     enum clap_role before = clap_enter(CLAP_AUDIO_THREAD);
-    if (instance->is_processing)
+    if (instance->side.common.is_processing)
         instance->handle->stop_processing(instance->handle);
-    instance->is_processing = false;
+    instance->side.common.is_processing = false;
     clap_enter(before);
 }
 
@@ -364,7 +349,7 @@ static void stop_processing(struct clap_instance *instance)
 static bool attend_between_blocks(struct clap_instance *instance)
 {
     attend_all(instance);
-    if (!(atomic_load(&instance->side.asked) & CLAP_ASKED_RESTART))
+    if (!(atomic_load(&instance->side.common.asked) & PLUGIN_ASKED_RESTART))
         return false;
     stop_processing(instance);
     clap_instance_deactivate(instance);
@@ -377,12 +362,12 @@ static bool attend_between_blocks(struct clap_instance *instance)
 
 HALO_REALTIME static bool start_processing(struct clap_instance *instance)
 {
-    if (instance->is_processing || !atomic_load(&instance->side.is_active))
-        return instance->is_processing;
-    instance->is_processing = instance->handle->start_processing(instance->handle);
-    if (!instance->is_processing)
-        clap_host_complain(&instance->side, "it refuses to process: its sound is silence");
-    return instance->is_processing;
+    if (instance->side.common.is_processing || !atomic_load(&instance->side.common.is_active))
+        return instance->side.common.is_processing;
+    instance->side.common.is_processing = instance->handle->start_processing(instance->handle);
+    if (!instance->side.common.is_processing)
+        plugin_side_complain(&instance->side.common, "it refuses to process: its sound is silence");
+    return instance->side.common.is_processing;
 }
 
 HALO_REALTIME static void silence(const struct clap_instance *instance, float *const *out,
@@ -408,7 +393,8 @@ HALO_REALTIME static void run_block(struct clap_instance *instance, float *const
                                          .in_events = &instance->events.in,
                                          .out_events = &instance->events.out};
     if (instance->handle->process(instance->handle, &process) == CLAP_PROCESS_ERROR) {
-        clap_host_complain(&instance->side, "it failed to process a block: silence is heard");
+        plugin_side_complain(&instance->side.common,
+                             "it failed to process a block: silence is heard");
         silence(instance, out, frames);
     }
     instance->time += (int64_t)frames;
@@ -424,7 +410,7 @@ HALO_REALTIME static void show_latency(struct clap_instance *instance)
 HALO_REALTIME static void run_or_silence(struct clap_instance *instance, float *const *out,
                                          size_t frames)
 {
-    bool is_admitted = !instance->service || clap_service_admits(instance->service);
+    bool is_admitted = !instance->service || plugin_service_admits(instance->service);
     show_latency(instance);
     enum clap_role before = clap_enter(CLAP_AUDIO_THREAD);
     bool runs = is_admitted && start_processing(instance);
@@ -449,7 +435,7 @@ HALO_REALTIME static void clap_instance_process(struct plugin *plugin, const flo
     run_or_silence(instance, out, frames);
     if (!instance->service && attend_between_blocks(instance) && is_first)
         run_or_silence(instance, out, frames);
-    plugin->complaint = atomic_exchange(&instance->side.complaint, NULL);
+    plugin->complaint = atomic_exchange(&instance->side.common.complaint, NULL);
 }
 
 /* ---- reset ---- */
@@ -503,11 +489,11 @@ static enum status make_handle(struct clap_instance *instance)
 static void renew(struct clap_instance *instance)
 {
     const struct clap_plugin *old = instance->handle;
-    struct clap_bytes state = {0};
+    struct plugin_bytes state = {0};
     bool has_state = instance->state && clap_state_take(instance, &state);
     clap_plugin_end(&instance->side, old);
     instance->handle = NULL;
-    atomic_store(&instance->side.asked, 0);
+    atomic_store(&instance->side.common.asked, 0);
     if (make_handle(instance) == STATUS_OK && has_state)
         clap_state_give(instance, &state);
     free(state.data);
@@ -524,18 +510,18 @@ static void start_at_reset(struct clap_instance *instance)
     enum clap_role before = clap_enter(CLAP_AUDIO_THREAD);
     bool starts = start_processing(instance);
     clap_enter(before);
-    if (!starts && side->loads && !side->trouble[0])
-        snprintf(side->trouble, sizeof side->trouble, "cannot run %s: it refuses to process",
-                 instance->plugin.info->id);
+    if (!starts && side->common.loads && !side->common.trouble[0])
+        snprintf(side->common.trouble, sizeof side->common.trouble,
+                 "cannot run %s: it refuses to process", instance->plugin.info->id);
     show_latency(instance);
 }
 
 static void clap_instance_reset(struct plugin *plugin)
 {
     struct clap_instance *instance = (struct clap_instance *)plugin;
-    clap_service_pause(instance->service);
+    plugin_service_pause(instance->service);
     stop_processing(instance);
-    if (atomic_load(&instance->side.is_active))
+    if (atomic_load(&instance->side.common.is_active))
         renew(instance);
     if (instance->handle) {
         clap_values_flush(instance);
@@ -545,11 +531,33 @@ static void clap_instance_reset(struct plugin *plugin)
         start_at_reset(instance);
     }
     instance->time = 0;
-    instance->side.loads = false;
-    plugin->trouble = instance->side.trouble[0] ? instance->side.trouble : NULL;
+    instance->side.common.loads = false;
+    plugin->trouble = instance->side.common.trouble[0] ? instance->side.common.trouble : NULL;
     clap_host_report(&instance->side);
-    clap_service_resume(instance->service);
+    plugin_service_resume(instance->service);
 }
+
+/* ---- the main thread of a live plugin ---- */
+
+static void serve_requests(void *instance, unsigned asked)
+{
+    clap_instance_attend(instance, asked);
+    clap_host_report(&((struct clap_instance *)instance)->side);
+}
+
+static void serve_restart(void *instance)
+{
+    clap_instance_deactivate(instance);
+    clap_instance_activate(instance);
+}
+
+HALO_REALTIME static void stop_for_restart(void *instance)
+{
+    stop_processing(instance);
+}
+
+static const struct plugin_service_calls service_calls = {
+    .attend = serve_requests, .restart = serve_restart, .stop = stop_for_restart};
 
 /* ---- making one ---- */
 
@@ -613,13 +621,15 @@ static enum status build(struct clap_instance *instance, const struct plugin_set
     attend_all(instance);
     /* Controls take the values of a preset or state; else the plugin gets the initial values. */
     clap_values_read(instance, settings->preset || settings->state);
-    return settings->live ? clap_service_create(instance, &instance->service) : STATUS_OK;
+    return settings->live ? plugin_service_create(&service_calls, instance, &instance->side.common,
+                                                  &instance->service)
+                          : STATUS_OK;
 }
 
 static void clap_instance_destroy(struct plugin *plugin)
 {
     struct clap_instance *instance = (struct clap_instance *)plugin;
-    clap_service_destroy(instance->service);
+    plugin_service_destroy(instance->service);
     stop_processing(instance);
     clap_plugin_end(&instance->side, instance->handle);
     clap_host_free(&instance->side);
@@ -665,9 +675,9 @@ static enum status clap_instance_save(struct plugin *plugin, const char *folder)
     struct clap_instance *instance = (struct clap_instance *)plugin;
     if (!instance->state || !instance->handle)
         return STATUS_OK;
-    clap_service_pause(instance->service);
+    plugin_service_pause(instance->service);
     enum status status = clap_state_save(instance, folder);
-    clap_service_resume(instance->service);
+    plugin_service_resume(instance->service);
     return status;
 }
 

@@ -13,21 +13,14 @@
 
 #include "base/ring.h"
 #include "plugin/clap/clap_abi.h"
-#include "plugin/plugin.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
+#include "plugin/plugin_host.h"
 
 enum {
-    CLAP_TEXT_MOST = 1024,       /* bytes of a text of a plugin */
     CLAP_PLUGINS_MOST = 4096,    /* plugins of a library */
     CLAP_PARAMETERS_MOST = 8192, /* parameters of a plugin */
     CLAP_PORTS_MOST = 64,        /* ports in each direction */
     CLAP_CHANNELS_MOST = 64,     /* channels of a port */
 };
-
-/* Copy a text of a plugin, at most CLAP_TEXT_MOST bytes; NULL and "" become NULL. False: memory. */
-bool clap_text(const char *text, char **copy);
 
 /* ---- libraries: plugin_clap_host.c ---- */
 
@@ -37,8 +30,7 @@ struct clap_library {
     const struct clap_plugin_factory *factory;
 };
 
-/* Implements plugin_kind.list. Search path: CLAP_PATH, then ~/.clap and the system's folders, each
- * with its subfolders. A library hides libraries of the same name in later folders. */
+/* Implements plugin_kind.list. */
 MUST_CHECK enum status clap_libraries(const struct plugin_found *found);
 
 /* Load a library for good, and run its init code. Errors: it cannot be loaded; no CLAP library. */
@@ -66,27 +58,17 @@ enum clap_role { CLAP_NO_THREAD, CLAP_MAIN_THREAD, CLAP_AUDIO_THREAD };
 /* Take a role on this thread. Returns the old role, to be entered again afterwards. Real-time. */
 enum clap_role clap_enter(enum clap_role role);
 
-/* Requests of a plugin, as bits. */
+/* Requests of a plugin beside PLUGIN_ASKED_RESTART, as bits. */
 enum {
-    CLAP_ASKED_CALLBACK = 1,
-    CLAP_ASKED_RESTART = 2,
+    CLAP_ASKED_CALLBACK = 2,
     CLAP_ASKED_VALUES = 4, /* the plugin changed values of its parameters */
 };
 
-enum { CLAP_COMPLAINT = 512 };
-
 struct clap_host_side {
+    struct plugin_side common;
     struct clap_host host; /* given to the plugin; host_data points to this struct */
-    const char *name;      /* name of the plugin, for messages */
-    atomic_uint asked;
-    atomic_bool is_active;      /* between activate and deactivate */
-    bool loads;                 /* a preset or state is being loaded: errors go to `trouble` */
-    struct ring *lines;         /* ring of struct clap_line: lines logged on the audio thread */
-    atomic_bool has_complained; /* only one complaint is kept */
-    char trouble[CLAP_COMPLAINT];
-    char text[CLAP_COMPLAINT];         /* text of the complaint */
-    _Atomic(const char *) complaint;   /* `text` once it is complete; NULL before */
-    char preset_error[CLAP_COMPLAINT]; /* error of the last preset */
+    struct ring *lines;    /* ring of struct clap_line: lines logged on the audio thread */
+    char preset_error[PLUGIN_COMPLAINT]; /* error of the last preset */
 };
 
 /* Errors: memory. Call clap_host_free also after an error. */
@@ -95,9 +77,6 @@ void clap_host_free(struct clap_host_side *side);
 
 /* Print the lines logged on the audio thread. Called on the main thread. */
 void clap_host_report(struct clap_host_side *side);
-
-/* Keep a complaint if it is the first. Any thread; real-time. */
-void clap_host_complain(struct clap_host_side *side, const char *what);
 
 /* Create and init() a plugin. Errors: the plugin fails, or lacks functions. */
 MUST_CHECK enum status clap_plugin_make(const struct clap_library *library,
@@ -165,30 +144,8 @@ struct clap_instance {
     struct clap_events events;
     struct plugin_tempo tempo;
     struct clap_event_transport transport;
-    int64_t time; /* frames since the last reset */
-    bool is_processing;
-    struct clap_service *service; /* live only; NULL: the processing thread makes [main] calls */
+    int64_t time;                   /* frames since the last reset */
+    struct plugin_service *service; /* live only; NULL: the processing thread makes [main] calls */
 };
-
-/* Activate and deactivate the plugin. On the main thread, while no block is processed. */
-bool clap_instance_activate(struct clap_instance *instance);
-void clap_instance_deactivate(struct clap_instance *instance);
-
-/* Carry out the requests in `asked`, except a restart. On the main thread. */
-void clap_instance_attend(struct clap_instance *instance, unsigned asked);
-
-/* ---- the main thread of a live plugin: plugin_clap_host.c ---- */
-
-struct clap_service;
-MUST_CHECK enum status clap_service_create(struct clap_instance *instance,
-                                           struct clap_service **service);
-void clap_service_destroy(struct clap_service *service); /* NULL is allowed */
-
-/* Pause keeps the service's thread out of the plugin, so that the control thread can call it. */
-void clap_service_pause(struct clap_service *service);
-void clap_service_resume(struct clap_service *service);
-
-/* Real-time: call before each block. False: do not process; the plugin is being restarted. */
-bool clap_service_admits(struct clap_service *service);
 
 #endif

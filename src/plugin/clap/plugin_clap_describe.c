@@ -1,4 +1,5 @@
 #include "plugin/clap/plugin_clap.h"
+#include "plugin/plugin_values.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -11,103 +12,16 @@
 
 /* ---- parameters ---- */
 
-enum { VALUE_TEXT = 128, POINTS_MOST = 512, UNIT_MOST = 16 };
-
-struct clap_value_text {
-    char text[VALUE_TEXT]; /* text of the value; "" if the plugin gives none */
-    double number;         /* number at the beginning of `text`; NaN: none */
-    const char *unit;      /* text after the number */
-};
-
 struct clap_question {
     const struct clap_plugin *plugin;
     const struct clap_plugin_params *params;
     uint32_t id;
 };
 
-static void ask_text(const struct clap_question *ask, double value, struct clap_value_text *answer)
+static bool text_of_value(const void *context, double value, char *text, uint32_t size)
 {
-    char *end;
-    *answer = (struct clap_value_text){0};
-    if (!ask->params->value_to_text(ask->plugin, ask->id, value, answer->text, VALUE_TEXT))
-        answer->text[0] = '\0';
-    answer->text[VALUE_TEXT - 1] = '\0';
-    for (size_t i = strlen(answer->text); i > 0 && isspace((unsigned char)answer->text[i - 1]); i--)
-        answer->text[i - 1] = '\0';
-    answer->number = strtod(answer->text, &end);
-    if (end == answer->text)
-        answer->number = (double)NAN;
-    while (isspace((unsigned char)*end))
-        end++;
-    answer->unit = end;
-}
-
-/* Whether the text shows the value itself, rounded, and not a multiple or function of it. */
-static bool shows(const struct clap_value_text *text, double value)
-{
-    const char *point = strpbrk(text->text, ".,");
-    double step = 1;
-    for (; point && isdigit((unsigned char)point[1]); point++)
-        step /= 10;
-    return fabs(text->number - value) <= 0.51 * step + 1e-6 * fabs(value);
-}
-
-/* Find the unit that texts over the range show after the value; "20.0 kHz" for 20000 shows none. */
-static enum status find_unit_text(const struct clap_question *ask,
-                                  const struct clap_param_info *about, struct plugin_port *port)
-{
-    char unit[UNIT_MOST] = "";
-    double range = about->max_value - about->min_value;
-    for (int i = 0; i <= 4; i++) {
-        struct clap_value_text text;
-        double value = about->min_value + range * i / 4;
-        ask_text(ask, value, &text);
-        bool is_unit = *text.unit && strlen(text.unit) < sizeof unit && !isdigit(*text.unit);
-        if (value == 0 || !is_unit)
-            continue;
-        bool is_same = shows(&text, value);
-        if (!is_same && strcmp(unit, text.unit) == 0)
-            unit[0] = '\0'; /* the number has another scale with the same unit */
-        else if (is_same && !unit[0])
-            strcpy(unit, text.unit);
-    }
-    return clap_text(unit, &port->unit) ? STATUS_OK : fail_memory("a plugin");
-}
-
-static enum status add_label(struct plugin_port *port, double value, const char *label)
-{
-    struct plugin_point *more = realloc(port->points, (port->point_count + 1) * sizeof *more);
-    if (!more)
-        return fail_memory("a plugin");
-    port->points = more;
-    more[port->point_count] = (struct plugin_point){.value = (float)value, .label = strdup(label)};
-    return more[port->point_count++].label ? STATUS_OK : fail_memory("a plugin");
-}
-
-static bool says_switch(const char *text)
-{
-    return strcasecmp(text, "on") == 0 || strcasecmp(text, "off") == 0;
-}
-
-/* Make points of the texts of a parameter's steps. A text that only shows a number is no label. */
-static enum status find_points(const struct clap_question *ask, struct plugin_port *port)
-{
-    bool says_more = false, is_whole = true;
-    for (double value = (double)port->minimum; value <= (double)port->maximum; value++) {
-        struct clap_value_text text;
-        ask_text(ask, value, &text);
-        says_more |= text.text[0] && !shows(&text, value) && !says_switch(text.text);
-        is_whole &= text.text[0] != '\0';
-        if (text.text[0])
-            TRY(add_label(port, value, text.text));
-    }
-    port->is_enumeration = says_more && is_whole;
-    if (says_more)
-        return STATUS_OK;
-    for (size_t i = 0; i < port->point_count; i++)
-        free(port->points[i].label);
-    port->point_count = 0;
-    return STATUS_OK;
+    const struct clap_question *ask = context;
+    return ask->params->value_to_text(ask->plugin, ask->id, value, text, size);
 }
 
 /* Fill in the range, unit and points of a parameter. */
@@ -116,61 +30,17 @@ static enum status clap_describe_parameter(const struct clap_plugin *plugin,
                                            const struct clap_param_info *about,
                                            struct plugin_port *port)
 {
-    const struct clap_question ask = {plugin, params, about->id};
+    const struct clap_question question = {plugin, params, about->id};
+    const struct plugin_value_texts texts = {text_of_value, &question};
     bool is_stepped =
         about->flags & (CLAP_PARAM_IS_STEPPED | CLAP_PARAM_IS_ENUM | CLAP_PARAM_IS_BYPASS);
     port->minimum = (float)about->min_value;
     port->maximum = (float)about->max_value;
-    port->initial = fmaxf(port->minimum, fminf(port->maximum, (float)about->default_value));
-    if (!is_stepped)
-        return find_unit_text(&ask, about, port);
-    port->minimum = ceilf(port->minimum);
-    port->maximum = floorf(port->maximum);
-    port->is_toggle = port->minimum == 0 && port->maximum == 1;
-    port->is_integer = !port->is_toggle;
-    if (port->maximum - port->minimum < POINTS_MOST)
-        TRY(find_points(&ask, port));
-    return port->point_count == 0 && !port->is_toggle ? find_unit_text(&ask, about, port)
-                                                      : STATUS_OK;
+    port->initial = (float)about->default_value;
+    return plugin_values_describe(&texts, is_stepped, port);
 }
 
 /* ---- ports ---- */
-
-static enum status refuse_ports(struct plugin_info *info, const char *format, ...)
-    PRINTF_LIKE(2, 3);
-static enum status refuse_ports(struct plugin_info *info, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    if (vasprintf(&info->refusal, format, arguments) < 0)
-        info->refusal = NULL;
-    va_end(arguments);
-    return info->refusal ? STATUS_OK : fail_memory("a plugin");
-}
-
-static enum status add_port(struct plugin_info *info, const struct plugin_port *port)
-{
-    struct plugin_port *more = realloc(info->ports, (info->port_count + 1) * sizeof *more);
-    if (!more)
-        return fail_memory("a plugin");
-    info->ports = more;
-    more[info->port_count] = *port;
-    more[info->port_count].name = strdup(port->name);
-    return more[info->port_count++].name ? STATUS_OK : fail_memory("a plugin");
-}
-
-/* Name a channel of a port: "Main left", or "Main 3". */
-static void name_channel(const struct clap_audio_port_info *port, uint32_t channel, char *text,
-                         size_t size)
-{
-    int length = (int)strnlen(port->name, sizeof port->name);
-    if (port->channel_count == 1)
-        snprintf(text, size, "%.*s", length, port->name);
-    else if (port->channel_count == 2)
-        snprintf(text, size, "%.*s %s", length, port->name, channel ? "right" : "left");
-    else
-        snprintf(text, size, "%.*s %u", length, port->name, channel + 1);
-}
 
 /* All inputs but the main input are side chains. If none is marked as main, the first input is. */
 static enum status add_audio_port(struct plugin_info *info, const struct clap_audio_port_info *port,
@@ -185,8 +55,9 @@ static enum status add_audio_port(struct plugin_info *info, const struct clap_au
                                         .minimum = -INFINITY,
                                         .maximum = INFINITY};
     for (uint32_t i = 0; i < port->channel_count; i++) {
-        name_channel(port, i, text, sizeof text);
-        TRY(add_port(info, &channel));
+        plugin_channel_name(port->name, sizeof port->name, port->channel_count, i, text,
+                            sizeof text);
+        TRY(plugin_info_add_port(info, &channel));
     }
     return STATUS_OK;
 }
@@ -198,14 +69,15 @@ static enum status add_sound(const struct clap_plugin *plugin, struct plugin_inf
         CLAP_EXTENSION(plugin, CLAP_EXT_AUDIO_PORTS, clap_plugin_audio_ports);
     uint32_t count = ports ? ports->count(plugin, is_input) : 0;
     if (count > CLAP_PORTS_MOST)
-        return refuse_ports(info, "it has %u audio ports, more than %d", count, CLAP_PORTS_MOST);
+        return plugin_info_refuse(info, "it has %u audio ports, more than %d", count,
+                                  CLAP_PORTS_MOST);
     for (uint32_t i = 0; i < count; i++) {
         struct clap_audio_port_info port = {0};
         if (!ports->get(plugin, i, is_input, &port))
-            return refuse_ports(info, "it does not describe its audio port %u", i + 1);
+            return plugin_info_refuse(info, "it does not describe its audio port %u", i + 1);
         if (port.channel_count > CLAP_CHANNELS_MOST)
-            return refuse_ports(info, "its audio port %u has %u channels, more than %d", i + 1,
-                                port.channel_count, CLAP_CHANNELS_MOST);
+            return plugin_info_refuse(info, "its audio port %u has %u channels, more than %d",
+                                      i + 1, port.channel_count, CLAP_CHANNELS_MOST);
         TRY(add_audio_port(info, &port, i, is_input));
     }
     return STATUS_OK;
@@ -217,19 +89,20 @@ static enum status add_parameter(const struct clap_plugin *plugin,
 {
     struct clap_param_info about = {0};
     if (!params->get_info(plugin, index, &about))
-        return refuse_ports(info, "it does not describe its parameter %u", index + 1);
+        return plugin_info_refuse(info, "it does not describe its parameter %u", index + 1);
     about.name[sizeof about.name - 1] = about.module[sizeof about.module - 1] = '\0';
     bool is_range = isfinite((float)about.min_value) && isfinite((float)about.max_value) &&
                     isfinite(about.default_value) && about.min_value <= about.max_value;
     if (!is_range)
-        return refuse_ports(info, "its parameter '%s' has the range %g to %g, and the default %g",
-                            about.name, about.min_value, about.max_value, about.default_value);
+        return plugin_info_refuse(
+            info, "its parameter '%s' has the range %g to %g, and the default %g", about.name,
+            about.min_value, about.max_value, about.default_value);
     const struct plugin_port port = {.type = PLUGIN_CONTROL,
                                      .is_input = !(about.flags & CLAP_PARAM_IS_READONLY),
                                      .name = about.name};
-    TRY(add_port(info, &port));
+    TRY(plugin_info_add_port(info, &port));
     struct plugin_port *added = &info->ports[info->port_count - 1];
-    if (!clap_text(about.module, &added->group))
+    if (!plugin_text(about.module, &added->group))
         return fail_memory("a plugin");
     return clap_describe_parameter(plugin, params, &about, added);
 }
@@ -240,8 +113,8 @@ static enum status add_parameters(const struct clap_plugin *plugin, struct plugi
         CLAP_EXTENSION(plugin, CLAP_EXT_PARAMS, clap_plugin_params);
     uint32_t count = params ? params->count(plugin) : 0;
     if (count > CLAP_PARAMETERS_MOST)
-        return refuse_ports(info, "it has %u parameters, more than %d", count,
-                            CLAP_PARAMETERS_MOST);
+        return plugin_info_refuse(info, "it has %u parameters, more than %d", count,
+                                  CLAP_PARAMETERS_MOST);
     for (uint32_t i = 0; i < count && !info->refusal; i++)
         TRY(add_parameter(plugin, params, i, info));
     return STATUS_OK;
@@ -251,8 +124,9 @@ static enum status add_latency(const struct clap_plugin *plugin, struct plugin_i
 {
     static const struct plugin_port latency = {
         .type = PLUGIN_CONTROL, .name = "Latency", .is_latency = true, .maximum = INFINITY};
-    return CLAP_EXTENSION(plugin, CLAP_EXT_LATENCY, clap_plugin_latency) ? add_port(info, &latency)
-                                                                         : STATUS_OK;
+    return CLAP_EXTENSION(plugin, CLAP_EXT_LATENCY, clap_plugin_latency)
+               ? plugin_info_add_port(info, &latency)
+               : STATUS_OK;
 }
 
 /* Refuse a plugin that has note inputs and no audio inputs: halo sends no notes. */
@@ -264,8 +138,8 @@ static enum status refuse_instrument(const struct clap_plugin *plugin, struct pl
         if (info->ports[i].type == PLUGIN_AUDIO && info->ports[i].is_input)
             return STATUS_OK;
     return notes && notes->count(plugin, true) > 0
-               ? refuse_ports(info, "it has an input for notes and none for sound, and halo "
-                                    "sends no notes")
+               ? plugin_info_refuse(info, "it has an input for notes and none for sound, and halo "
+                                          "sends no notes")
                : STATUS_OK;
 }
 
@@ -361,7 +235,7 @@ static bool begin_preset(const struct clap_preset_discovery_metadata_receiver *r
     struct preset_crawl *crawl = receiver->receiver_data;
     end_preset(crawl);
     crawl->has_begun = true;
-    crawl->failed |= !clap_text(name, &crawl->name) || !clap_text(key, &crawl->key);
+    crawl->failed |= !plugin_text(name, &crawl->name) || !plugin_text(key, &crawl->key);
     return !crawl->failed && crawl->info->preset_count < PRESETS_MOST;
 }
 
@@ -455,7 +329,7 @@ static bool declare_filetype(const struct clap_preset_discovery_indexer *indexer
 {
     struct clap_places *places = &((struct preset_crawl *)indexer->indexer_data)->places;
     char *text;
-    if (!type || places->ending_count == PLACES_MOST || !clap_text(type->file_extension, &text))
+    if (!type || places->ending_count == PLACES_MOST || !plugin_text(type->file_extension, &text))
         return false;
     places->any_file |= !text;
     if (text)
@@ -471,7 +345,7 @@ static bool declare_location(const struct clap_preset_discovery_indexer *indexer
     if (!location || places->count == PLACES_MOST)
         return false;
     if (location->kind == CLAP_PRESET_DISCOVERY_LOCATION_FILE &&
-        (!clap_text(location->location, &text) || !text))
+        (!plugin_text(location->location, &text) || !text))
         return false;
     places->items[places->count++] = text;
     return true;
@@ -560,7 +434,8 @@ enum status clap_preset_load(const struct clap_plugin *plugin, struct clap_host_
     if (!loader)
         loader = CLAP_EXTENSION(plugin, CLAP_EXT_PRESET_LOAD_COMPAT, clap_plugin_preset_load);
     if (!loader)
-        return fail(CAUSE_UNSUPPORTED, "cannot load a preset of %s: it loads none", side->name);
+        return fail(CAUSE_UNSUPPORTED, "cannot load a preset of %s: it loads none",
+                    side->common.name);
     bool is_inside = strncmp(uri, in_plugin, sizeof in_plugin - 1) == 0;
     const char *rest = uri + (is_inside ? sizeof in_plugin : sizeof in_file) - 1;
     const char *mark = is_inside ? NULL : strstr(rest, key_mark);
@@ -576,7 +451,7 @@ enum status clap_preset_load(const struct clap_plugin *plugin, struct clap_host_
     free(path);
     if (loaded)
         return STATUS_OK;
-    return fail(CAUSE_OTHER, "%s cannot load the preset %s%s%s", side->name, uri,
+    return fail(CAUSE_OTHER, "%s cannot load the preset %s%s%s", side->common.name, uri,
                 side->preset_error[0] ? ": " : "", side->preset_error);
 }
 
@@ -604,7 +479,7 @@ static bool name_category(const char *const *features, char **category)
             feature = features[i];
             break;
         }
-    if (!clap_text(feature, category))
+    if (!plugin_text(feature, category))
         return false;
     if (*category)
         **category = (char)toupper((unsigned char)**category);
@@ -616,8 +491,8 @@ static enum status fill_texts(const struct clap_plugin_descriptor *descriptor,
 {
     info->kind = &plugin_clap;
     info->file = strdup(library->path);
-    bool whole = info->file && clap_text(descriptor->name, &info->name) &&
-                 clap_text(descriptor->vendor, &info->maker) &&
+    bool whole = info->file && plugin_text(descriptor->name, &info->name) &&
+                 plugin_text(descriptor->vendor, &info->maker) &&
                  name_category(descriptor->features, &info->category);
     if (whole && !info->name)
         info->name = strdup(descriptor->id);

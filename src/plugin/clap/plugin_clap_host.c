@@ -2,7 +2,6 @@
 
 #include "base/build_info.h"
 #include "base/realtime.h"
-#include "base/thread.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -12,98 +11,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- libraries ---- */
 
-enum { DEPTH_MOST = 8, WHY = 512 };
+enum { WHY = 512 };
 
-static const char ending[] = ".clap";
-
-bool clap_text(const char *text, char **copy)
-{
-    *copy = text && *text ? strndup(text, CLAP_TEXT_MOST) : NULL;
-    return *copy || !text || !*text;
-}
-
-/* Visits libraries until `visit` returns true. */
-struct clap_walk {
-    bool (*visit)(void *context, const char *path);
-    void *context;
-    bool found;   /* `visit` returned true */
-    size_t depth; /* depth of the folder that is visited */
-};
-
-static bool is_clap_name(const char *name)
-{
-    size_t length = strlen(name);
-    return length >= sizeof ending && strcmp(name + length + 1 - sizeof ending, ending) == 0;
-}
-
-static enum status walk_one(void *context, const char *path)
-{
-    struct clap_walk *walk = context;
-    struct stat about;
-    if (walk->found || stat(path, &about) != 0)
-        return STATUS_OK;
-    if (S_ISREG(about.st_mode) && is_clap_name(path))
-        walk->found = walk->visit(walk->context, path);
-    if (!S_ISDIR(about.st_mode) || walk->depth + 1 == DEPTH_MOST)
-        return STATUS_OK;
-    walk->depth++;
-    enum status status = plugin_places_each(path, walk_one, walk);
-    walk->depth--;
-    return status;
-}
-
-static enum status walk_all(struct clap_walk *walk)
-{
-    const char *own = getenv("CLAP_PATH"), *lists[] = {own ? own : "", HALO_CLAP_PLACES};
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        for (char *place;
-             status == STATUS_OK && !walk->found && (place = plugin_places_next(&lists[i])) != NULL;
-             free(place))
-            status = plugin_places_each(place, walk_one, walk);
-    return status;
-}
-
-struct clap_listing {
-    const struct plugin_found *found;
-    size_t count;
-    char **names; /* names of libraries seen so far */
-    bool failed;  /* memory ran out */
-};
-
-static bool list_one(void *context, const char *path)
-{
-    struct clap_listing *listing = context;
-    const char *name = strrchr(path, '/') + 1;
-    for (size_t i = 0; i < listing->count; i++)
-        if (strcmp(listing->names[i], name) == 0)
-            return false;
-    char **more = realloc(listing->names, (listing->count + 1) * sizeof *more);
-    if (more)
-        listing->names = more;
-    char *copy = more ? strdup(name) : NULL;
-    listing->failed = !copy;
-    if (!copy)
-        return true;
-    more[listing->count++] = copy;
-    listing->found->take(listing->found->context, path);
-    return false;
-}
+static const struct plugin_search search = {"CLAP_PATH", HALO_CLAP_PLACES, ".clap", false};
 
 enum status clap_libraries(const struct plugin_found *found)
 {
-    struct clap_listing listing = {.found = found};
-    struct clap_walk walk = {.visit = list_one, .context = &listing};
-    enum status status = walk_all(&walk);
-    for (size_t i = 0; i < listing.count; i++)
-        free(listing.names[i]);
-    free(listing.names);
-    return status == STATUS_OK && listing.failed ? fail_memory("a list of plugins") : status;
+    return plugin_search_list(&search, found);
 }
 
 /* ---- opening ---- */
@@ -176,7 +94,7 @@ const struct clap_plugin_descriptor *clap_library_at(const struct clap_library *
     const struct clap_plugin_descriptor *descriptor =
         library->factory->get_plugin_descriptor(library->factory, index);
     bool is_named = descriptor && descriptor->id && *descriptor->id &&
-                    strnlen(descriptor->id, CLAP_TEXT_MOST) < CLAP_TEXT_MOST;
+                    strnlen(descriptor->id, PLUGIN_TEXT_MOST) < PLUGIN_TEXT_MOST;
     return is_named ? descriptor : NULL;
 }
 
@@ -218,34 +136,34 @@ struct clap_search {
 
 static bool search_one(void *context, const char *path)
 {
-    struct clap_search *search = context;
-    if (!contains(path, search->id))
+    struct clap_search *sought = context;
+    if (!contains(path, sought->id))
         return false;
-    const char *why = try_open(path, search->opened);
+    const char *why = try_open(path, sought->opened);
     if (why)
-        snprintf(search->why, sizeof search->why, "%s: %s", path, why);
+        snprintf(sought->why, sizeof sought->why, "%s: %s", path, why);
     else
-        search->descriptor = descriptor_of(search->opened, search->id);
-    if (!search->descriptor)
-        clap_library_close(search->opened);
-    return search->descriptor != NULL;
+        sought->descriptor = descriptor_of(sought->opened, sought->id);
+    if (!sought->descriptor)
+        clap_library_close(sought->opened);
+    return sought->descriptor != NULL;
 }
 
 static enum status find_in_path(const char *id, struct clap_library *library,
                                 const struct clap_plugin_descriptor **descriptor)
 {
-    struct clap_search search = {.id = id, .opened = library};
-    struct clap_walk walk = {.visit = search_one, .context = &search};
+    struct clap_search sought = {.id = id, .opened = library};
+    bool found = false;
     if (*id)
-        TRY(walk_all(&walk));
-    if (!walk.found)
-        return search.why[0]
-                   ? fail(CAUSE_OTHER, "cannot load the CLAP plugin %s from %s", id, search.why)
+        TRY(plugin_search_each(&search, search_one, &sought, &found));
+    if (!found)
+        return sought.why[0]
+                   ? fail(CAUSE_OTHER, "cannot load the CLAP plugin %s from %s", id, sought.why)
                    : fail(CAUSE_MISSING,
                           "cannot find the CLAP plugin %s (halo plugins list --kind clap lists "
                           "them all)",
                           id);
-    *descriptor = search.descriptor;
+    *descriptor = sought.descriptor;
     return STATUS_OK;
 }
 
@@ -290,10 +208,10 @@ static bool is_path(void *path, const char *other)
 
 enum status clap_library_id(const char *path, const char *plugin, char **id)
 {
-    struct clap_walk walk = {.visit = is_path, .context = (char *)path};
+    bool found = false;
     if (contains(path, plugin))
-        TRY(walk_all(&walk));
-    if (walk.found)
+        TRY(plugin_search_each(&search, is_path, (char *)path, &found));
+    if (found)
         *id = strdup(plugin);
     else if (asprintf(id, "%s:%s", path, plugin) < 0)
         *id = NULL;
@@ -325,20 +243,12 @@ static struct clap_host_side *side_of(const struct clap_host *host)
 
 /* ---- complaints and the log ---- */
 
-HALO_REALTIME void clap_host_complain(struct clap_host_side *side, const char *what)
-{
-    if (atomic_exchange(&side->has_complained, true))
-        return;
-    snprintf(side->text, sizeof side->text, "%s: %s", side->name, what);
-    atomic_store(&side->complaint, side->text);
-}
-
 static void print_line(const struct clap_host_side *side, const struct clap_line *line)
 {
     if (line->is_serious)
-        plugin_output_warn(side->name, line->text);
+        plugin_output_warn(side->common.name, line->text);
     else
-        note_detail("%s: %s", side->name, line->text);
+        note_detail("%s: %s", side->common.name, line->text);
 }
 
 void clap_host_report(struct clap_host_side *side)
@@ -370,11 +280,12 @@ static void host_log(const struct clap_host *host, int32_t severity, const char 
     copy_line(&line, text ? text : "");
     if (!line.text[0])
         return;
-    if (side->loads && is_error && role == CLAP_MAIN_THREAD) {
-        if (!side->trouble[0])
-            snprintf(side->trouble, sizeof side->trouble, "%s: %s", side->name, line.text);
+    if (side->common.loads && is_error && role == CLAP_MAIN_THREAD) {
+        if (!side->common.trouble[0])
+            snprintf(side->common.trouble, sizeof side->common.trouble, "%s: %s", side->common.name,
+                     line.text);
     } else if (role == CLAP_AUDIO_THREAD && is_error) {
-        clap_host_complain(side, line.text);
+        plugin_side_complain(&side->common, line.text);
     } else if (role == CLAP_AUDIO_THREAD) {
         ring_write(side->lines, &line, 1);
     } else {
@@ -402,7 +313,7 @@ static bool is_allowed(const struct clap_host *host, enum clap_role needed, cons
         return true;
     snprintf(text, sizeof text, "it calls %s outside the %s thread", call,
              needed == CLAP_MAIN_THREAD ? "main" : "audio");
-    clap_host_complain(side_of(host), text);
+    plugin_side_complain(&side_of(host)->common, text);
     return false;
 }
 
@@ -410,14 +321,14 @@ static bool is_allowed(const struct clap_host *host, enum clap_role needed, cons
 
 static void request_callback(const struct clap_host *host)
 {
-    atomic_fetch_or(&side_of(host)->asked, CLAP_ASKED_CALLBACK);
+    atomic_fetch_or(&side_of(host)->common.asked, CLAP_ASKED_CALLBACK);
 }
 
 /* A plugin that is not active takes its changes with the next activation. */
 static void request_restart(const struct clap_host *host)
 {
-    if (atomic_load(&side_of(host)->is_active))
-        atomic_fetch_or(&side_of(host)->asked, CLAP_ASKED_RESTART);
+    if (atomic_load(&side_of(host)->common.is_active))
+        atomic_fetch_or(&side_of(host)->common.asked, PLUGIN_ASKED_RESTART);
 }
 
 /* Does nothing, since halo processes without pauses. */
@@ -443,10 +354,11 @@ static void params_rescan(const struct clap_host *host, uint32_t flags)
     struct clap_host_side *side = side_of(host);
     if (!is_allowed(host, CLAP_MAIN_THREAD, "params.rescan()"))
         return;
-    if ((flags & CLAP_PARAM_RESCAN_ALL) && !side->loads)
-        clap_host_complain(side, "it changes its list of parameters: the first one is kept");
+    if ((flags & CLAP_PARAM_RESCAN_ALL) && !side->common.loads)
+        plugin_side_complain(&side->common,
+                             "it changes its list of parameters: the first one is kept");
     if (flags & (CLAP_PARAM_RESCAN_VALUES | CLAP_PARAM_RESCAN_ALL))
-        atomic_fetch_or(&side->asked, CLAP_ASKED_VALUES);
+        atomic_fetch_or(&side->common.asked, CLAP_ASKED_VALUES);
 }
 
 static void params_clear(const struct clap_host *host, uint32_t id, uint32_t flags)
@@ -476,8 +388,9 @@ static bool ports_rescan_supported(const struct clap_host *host, uint32_t flag)
 static void ports_rescan(const struct clap_host *host, uint32_t flags)
 {
     if (is_allowed(host, CLAP_MAIN_THREAD, "audio_ports.rescan()") &&
-        flags & ~(uint32_t)CLAP_AUDIO_PORTS_RESCAN_NAMES && !side_of(host)->loads)
-        clap_host_complain(side_of(host), "it changes its audio ports: the first ones are kept");
+        flags & ~(uint32_t)CLAP_AUDIO_PORTS_RESCAN_NAMES && !side_of(host)->common.loads)
+        plugin_side_complain(&side_of(host)->common,
+                             "it changes its audio ports: the first ones are kept");
 }
 
 static uint32_t note_dialects(const struct clap_host *host)
@@ -547,7 +460,7 @@ static const void *get_extension(const struct clap_host *host, const char *id)
 
 enum status clap_host_init(struct clap_host_side *side, const char *name)
 {
-    *side = (struct clap_host_side){.name = name, .loads = true};
+    *side = (struct clap_host_side){.common = {.name = name, .loads = true}};
     side->host = (struct clap_host){
         .clap_version = CLAP_VERSION_INIT,
         .host_data = side,
@@ -591,7 +504,7 @@ enum status clap_plugin_make(const struct clap_library *library, struct clap_hos
     else if (!is_whole(plugin))
         why = "it lacks a function that CLAP demands";
     else if (!plugin->init(plugin))
-        why = side->trouble[0] ? side->trouble : "its init() failed";
+        why = side->common.trouble[0] ? side->common.trouble : "its init() failed";
     if (why && plugin && plugin->destroy)
         plugin->destroy(plugin);
     clap_enter(before);
@@ -606,7 +519,7 @@ void clap_plugin_end(struct clap_host_side *side, const struct clap_plugin *plug
     if (!plugin)
         return;
     enum clap_role before = clap_enter(CLAP_MAIN_THREAD);
-    if (atomic_exchange(&side->is_active, false))
+    if (atomic_exchange(&side->common.is_active, false))
         plugin->deactivate(plugin);
     plugin->destroy(plugin);
     clap_enter(before);
@@ -619,114 +532,4 @@ const void *clap_extension(const struct clap_plugin *plugin, const char *id, siz
         if (!table[i])
             return NULL;
     return (const void *)table;
-}
-
-/* ---- the main thread of a live plugin ---- */
-
-/* This thread carries out request_callback and request_restart, which the step only notes.
- *
- * A restart alternates between two threads, since start_processing and stop_processing belong to
- * the step. The step stops (CLAP_STOPPED), this thread deactivates and activates (CLAP_STARTED),
- * and the step starts with its next block. */
-
-enum { CLAP_POLL_MS = 5 };
-
-enum clap_turn { CLAP_RUNS, CLAP_STOPPED };
-
-struct clap_service {
-    struct clap_instance *instance;
-    _Atomic(enum clap_turn) turn;
-    atomic_bool leave;
-    bool has_thread;
-    pthread_t thread;
-    pthread_mutex_t
-        within; /* held while a thread makes [main] calls of the plugin; never by the step */
-};
-
-static bool attend(struct clap_service *service)
-{
-    struct clap_instance *instance = service->instance;
-    bool is_stopped = atomic_load(&service->turn) == CLAP_STOPPED;
-    unsigned asked = atomic_fetch_and(&instance->side.asked, CLAP_ASKED_RESTART);
-    asked &= ~(unsigned)CLAP_ASKED_RESTART;
-    clap_instance_attend(instance, asked);
-    clap_host_report(&instance->side);
-    if (is_stopped) {
-        clap_instance_deactivate(instance);
-        clap_instance_activate(instance);
-        atomic_store(&service->turn, CLAP_RUNS);
-    }
-    return asked || is_stopped;
-}
-
-static void *serve_plugin(void *argument)
-{
-    struct clap_service *service = argument;
-    const struct timespec pause = {.tv_nsec = CLAP_POLL_MS * 1000000L};
-    while (!atomic_load(&service->leave)) {
-        pthread_mutex_lock(&service->within);
-        bool busy = attend(service);
-        pthread_mutex_unlock(&service->within);
-        if (!busy)
-            clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-    }
-    return NULL;
-}
-
-enum status clap_service_create(struct clap_instance *instance, struct clap_service **result)
-{
-    struct clap_service *service = calloc(1, sizeof *service);
-    if (!service)
-        return fail_memory("a plugin");
-    service->instance = instance;
-    pthread_mutex_init(&service->within, NULL);
-    service->has_thread = thread_start(&service->thread, "halo clap main", THREAD_ORDINARY,
-                                       serve_plugin, service) == 0;
-    if (!service->has_thread) {
-        clap_service_destroy(service);
-        return fail(CAUSE_NO_MEMORY, "cannot start a plugin's main thread");
-    }
-    *result = service;
-    return STATUS_OK;
-}
-
-void clap_service_destroy(struct clap_service *service)
-{
-    if (!service)
-        return;
-    atomic_store(&service->leave, true);
-    if (service->has_thread)
-        pthread_join(service->thread, NULL);
-    pthread_mutex_destroy(&service->within);
-    free(service);
-}
-
-void clap_service_pause(struct clap_service *service)
-{
-    if (service)
-        pthread_mutex_lock(&service->within);
-}
-
-/* A reset has activated the plugin, so a pending restart is done. */
-void clap_service_resume(struct clap_service *service)
-{
-    if (service)
-        pthread_mutex_unlock(&service->within);
-}
-
-HALO_REALTIME bool clap_service_admits(struct clap_service *service)
-{
-    struct clap_instance *instance = service->instance;
-    if (atomic_load(&service->turn) != CLAP_RUNS)
-        return false;
-    if (!(atomic_load(&instance->side.asked) & CLAP_ASKED_RESTART))
-        return true;
-    if (instance->is_processing) {
-        enum clap_role before = clap_enter(CLAP_AUDIO_THREAD);
-        instance->handle->stop_processing(instance->handle);
-        clap_enter(before);
-    }
-    instance->is_processing = false;
-    atomic_store(&service->turn, CLAP_STOPPED);
-    return false;
 }

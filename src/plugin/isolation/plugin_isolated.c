@@ -26,6 +26,7 @@ enum {
     BLOCK,
     LIVE,
     VARIED,
+    SIDE_CHAIN,
     BPM,
     BAR,
     UNIT,
@@ -59,8 +60,9 @@ enum status isolated_args_make(const struct plugin_info *info,
         goto fail;
     fprintf(stream, "halo%cplugin-instances%c%s%c%d%c", 0, 0, sandbox, 0, (int)note_verbosity_now(),
             0);
-    fprintf(stream, "%s%c%s%c%" PRIu32 "%c%zu%c%d%c%d%c", info->kind->name, 0, info->id, 0,
-            plugin->rate, 0, plugin->block, 0, plugin->live, 0, plugin->varied, 0);
+    fprintf(stream, "%s%c%s%c%" PRIu32 "%c%zu%c%d%c%d%c%d%c", info->kind->name, 0, info->id, 0,
+            plugin->rate, 0, plugin->block, 0, plugin->live, 0, plugin->varied, 0,
+            plugin->has_side_chain, 0);
     fprintf(stream, "%.17g%c%u%c%u%c", plugin->tempo.bpm, 0, plugin->tempo.bar, 0,
             plugin->tempo.unit, 0);
     fprintf(stream, "%zu%c%zu%c%zu%c", settings->instances, 0, settings->most, 0, settings->changes,
@@ -149,6 +151,7 @@ static enum status isolated_args_read(int argc, char **argv, struct isolated_req
     plugin->block = number(argv[BLOCK]);
     plugin->live = number(argv[LIVE]) != 0;
     plugin->varied = number(argv[VARIED]) != 0;
+    plugin->has_side_chain = number(argv[SIDE_CHAIN]) != 0;
     plugin->preset = text_of(argv[PRESET]);
     plugin->state = text_of(argv[STATE]);
     plugin->tempo = (struct plugin_tempo){.bpm = strtod(argv[BPM], NULL),
@@ -160,18 +163,20 @@ static enum status isolated_args_read(int argc, char **argv, struct isolated_req
     return STATUS_OK;
 }
 
-/* The library's path in an id LIBRARY:LABEL: the text up to the first colon if that has a slash. A
- * colon in the path is written "\\:". */
+/* The library's path in an id LIBRARY:LABEL, or LIBRARY: the text up to the first colon if that has
+ * a slash. A colon in the path is written "\\:". */
 static char *library_of(const char *id)
 {
     char *path = strdup(id);
     size_t length = 0;
-    for (const char *at = id; path && *at; at++) {
-        if (*at == ':') {
+    for (const char *at = id; path; at++) {
+        if (*at == ':' || !*at) {
             path[length] = '\0';
             if (strchr(path, '/') && access(path, F_OK) == 0)
                 return path;
         }
+        if (!*at)
+            break;
         if (at[0] == '\\' && at[1] == ':')
             at++;
         path[length++] = *at;

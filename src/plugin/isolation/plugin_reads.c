@@ -63,6 +63,7 @@ static const char *const home_places[] = {
     "~/.lv2",
     "~/.ladspa",
     "~/.clap",
+    "~/.vst3",
     "~/.fonts",
     "~/.local/share/fonts",
     "~/.config/fontconfig",
@@ -71,8 +72,8 @@ static const char *const home_places[] = {
 enum { DEPTH_MOST = 16, ENTRIES_MOST = 10000 }; /* limits for a state */
 
 /* Environment variables with lists of folders, separated by colons. */
-static const char *const variables[] = {"LV2_PATH", "LADSPA_PATH", "CLAP_PATH", "LD_LIBRARY_PATH",
-                                        "FONTCONFIG_PATH"};
+static const char *const variables[] = {"LV2_PATH",  "LADSPA_PATH",     "CLAP_PATH",
+                                        "VST3_PATH", "LD_LIBRARY_PATH", "FONTCONFIG_PATH"};
 
 static enum status add_path(struct plugin_reads *reads, const char *path, size_t length)
 {
