@@ -936,14 +936,14 @@ static int32_t about_factory(void *self, struct vst3_factory_info *info)
 static int32_t count_classes(void *self)
 {
     (void)self;
-    return RULES_CRASHES ? 1 : 2 * INIT_CRASH;
+    return RULES_ONLY == DEEDS ? 2 * INIT_CRASH : 1;
 }
 
 static int32_t describe_class2(void *self, int32_t index, struct vst3_class_info2 *info)
 {
     (void)self;
     check(index >= 0 && index < count_classes(self), "the index of a class");
-    enum deed deed = RULES_CRASHES ? INIT_CRASH : (enum deed)(index / 2);
+    enum deed deed = RULES_ONLY == DEEDS ? (enum deed)(index / 2) : RULES_ONLY;
     *info =
         (struct vst3_class_info2){.cardinality = INT32_MAX, .sub_categories = "Fx|Tools|Stereo"};
     make_cid(deed, index % 2, &info->cid);
