@@ -133,6 +133,8 @@ START_TEST(values_and_presets_take_effect)
         {"joined,preset=quiet", -12},
         {"keep,preset=half,gain=-3,mode=hard", -3},
         {"keep,gain=-20,bypass=on", 0},
+        {"deaf,gain=-20", -20},
+        {"deaf,preset=half", -6},
         {"keep,frequency=1kHz,gain=1", 1},
         {"double,gain=-7", -7},
         {"no-controller", -20},

@@ -48,8 +48,9 @@ struct vst3_instance {
 
 /* ---- values ---- */
 
-/* Queue the values that were set and not sent yet. */
-HALO_REALTIME static void collect_values(struct vst3_instance *instance)
+/* Queue the values that were set and not sent yet. Many plugins ignore the values of a block without
+ * frames, so the next block gets them again. */
+HALO_REALTIME static void collect_values(struct vst3_instance *instance, size_t frames)
 {
     for (size_t i = 0; i < instance->parameter_count; i++) {
         struct vst3_parameter *parameter = &instance->parameters[i];
@@ -59,7 +60,7 @@ HALO_REALTIME static void collect_values(struct vst3_instance *instance)
         double normal = value == parameter->told
                             ? parameter->exact
                             : vst3_scale_normal(&parameter->scale, (double)value);
-        if (vst3_changes_add(&instance->changes, parameter->id, normal))
+        if (vst3_changes_add(&instance->changes, parameter->id, normal) && frames > 0)
             parameter->sent = value;
     }
 }
@@ -330,7 +331,7 @@ HALO_REALTIME static void silence(const struct vst3_instance *instance, float *c
 HALO_REALTIME static int32_t call_process(struct vst3_instance *instance, size_t frames)
 {
     struct vst3_audio_processor *processor = instance->handle.processor;
-    collect_values(instance);
+    collect_values(instance, frames);
     struct vst3_process_data data = {.process_mode = instance->live ? VST3_REALTIME : VST3_OFFLINE,
                                      .symbolic_sample_size =
                                          instance->is_double ? VST3_SAMPLE64 : VST3_SAMPLE32,
@@ -412,13 +413,13 @@ HALO_REALTIME static void vst3_instance_process(struct plugin *plugin, const flo
 
 /* ---- reset ---- */
 
-/* Exchange values without sound, while the plugin is not active. */
-static void flush_values(struct vst3_instance *instance)
+/* Exchange values while the plugin is not active, in a block of the buffers in the buses. */
+static void flush_values(struct vst3_instance *instance, size_t frames)
 {
     if (!activate(instance))
         return;
     start_processing(instance);
-    call_process(instance, 0);
+    call_process(instance, frames);
     stop_processing(instance);
     deactivate(instance);
 }
@@ -479,7 +480,7 @@ static enum status load_program(struct vst3_instance *instance, const char *numb
     read_values(instance, true); /* the component gets the program alone */
     controller->calls->set_param_normalized(controller, about.id, normal);
     vst3_changes_add(&instance->changes, about.id, normal);
-    flush_values(instance);
+    flush_values(instance, instance->block); /* of silence; see collect_values */
     vst3_handle_sync(&instance->handle);
     return STATUS_OK;
 }
@@ -533,7 +534,7 @@ static void vst3_instance_reset(struct plugin *plugin)
     if (instance->handle.component) {
         if (has_unsent(instance)) {
             tell_controller(instance);
-            flush_values(instance);
+            flush_values(instance, 0);
         }
         attend(instance, plugin_side_take(side));
         activate(instance);
