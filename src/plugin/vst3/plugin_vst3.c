@@ -14,8 +14,8 @@ struct vst3_parameter {
     uint32_t id;
     struct vst3_scale scale;
     float sent;   /* value that the plugin has; NaN: the value must be sent */
-    float told;   /* value that the plugin itself converted; NaN: none */
-    double exact; /* normalized value of `told` */
+    float told;   /* value whose normalized value comes from the plugin; NaN: none */
+    double exact; /* that normalized value */
 };
 
 struct vst3_buses { /* the buses of one direction */
@@ -48,6 +48,12 @@ struct vst3_instance {
 
 /* ---- values ---- */
 
+HALO_REALTIME static double normal_of(const struct vst3_parameter *parameter, float value)
+{
+    return value == parameter->told ? parameter->exact
+                                    : vst3_scale_normal(&parameter->scale, (double)value);
+}
+
 /* Queue the values that were set and not sent yet. Many plugins ignore the values of a block without
  * frames, so the next block gets them again. */
 HALO_REALTIME static void collect_values(struct vst3_instance *instance, size_t frames)
@@ -57,10 +63,8 @@ HALO_REALTIME static void collect_values(struct vst3_instance *instance, size_t 
         float value = instance->plugin.controls[parameter->port];
         if (value == parameter->sent || !instance->plugin.info->ports[parameter->port].is_input)
             continue;
-        double normal = value == parameter->told
-                            ? parameter->exact
-                            : vst3_scale_normal(&parameter->scale, (double)value);
-        if (vst3_changes_add(&instance->changes, parameter->id, normal) && frames > 0)
+        if (vst3_changes_add(&instance->changes, parameter->id, normal_of(parameter, value)) &&
+            frames > 0)
             parameter->sent = value;
     }
 }
@@ -92,23 +96,26 @@ static void read_values(struct vst3_instance *instance, bool adopted)
         bool is_known = isfinite(normal);
         parameter->sent =
             is_known ? (float)vst3_scale_value(&parameter->scale, normal) : (float)NAN;
+        parameter->told = parameter->sent;
+        parameter->exact = normal;
         if (is_known && (adopted || !instance->plugin.info->ports[parameter->port].is_input))
             instance->plugin.controls[parameter->port] = parameter->sent;
     }
 }
 
-/* The controller changed values by itself: the component gets them with the next block. */
+/* The controller changed values by itself: the component gets them with the next block. Many
+ * controllers report the values that the host has set, too, rounded to float. */
 static void adopt_edits(struct vst3_instance *instance)
 {
+    struct vst3_edit_controller *controller = instance->handle.controller;
     for (size_t i = 0; i < instance->parameter_count; i++) {
         struct vst3_parameter *parameter = &instance->parameters[i];
-        float before = parameter->sent;
-        double normal = instance->handle.controller->calls->get_param_normalized(
-            instance->handle.controller, parameter->id);
-        float value = (float)vst3_scale_value(&parameter->scale, isfinite(normal) ? normal : 0);
-        if (value == before || !isfinite(normal))
+        float *control = &instance->plugin.controls[parameter->port];
+        double normal = controller->calls->get_param_normalized(controller, parameter->id);
+        if (!isfinite(normal) || fabs(normal - normal_of(parameter, *control)) < 1e-6)
             continue;
-        instance->plugin.controls[parameter->port] = value;
+        *control = parameter->told = (float)vst3_scale_value(&parameter->scale, normal);
+        parameter->exact = normal;
         parameter->sent = (float)NAN;
     }
 }
@@ -669,14 +676,20 @@ static enum status vst3_instance_create(const struct plugin_info *info,
     return status;
 }
 
+/* Before the first block a plugin may lack values: it gets them in a block that is not heard. */
 static enum status vst3_instance_save(struct plugin *plugin, const char *folder)
 {
     struct vst3_instance *instance = (struct vst3_instance *)plugin;
     if (!plugin->info->keeps_state || !instance->handle.component)
         return STATUS_OK;
     plugin_service_pause(instance->service);
+    bool lacks_values = has_unsent(instance) && start_processing(instance);
+    if (lacks_values)
+        call_process(instance, instance->block);
     enum status status = save_state(instance, folder);
     plugin_service_resume(instance->service);
+    if (lacks_values)
+        vst3_instance_reset(plugin);
     return status;
 }
 
