@@ -133,6 +133,8 @@ START_TEST(values_and_presets_take_effect)
         {"joined,preset=quiet", -12},
         {"keep,preset=half,gain=-3,mode=hard", -3},
         {"keep,gain=-20,bypass=on", 0},
+        {"deaf,gain=-20", -20},
+        {"deaf,preset=half", -6},
         {"keep,frequency=1kHz,gain=1", 1},
         {"double,gain=-7", -7},
         {"no-controller", -20},
@@ -296,6 +298,10 @@ START_TEST(states_are_saved_and_loaded)
     command_done("$HALO render in.wav b.wav --tail none --format float --chain c.yml");
     command_done("cmp a.wav b.wav");
     plugin_rig_expect_gain("b.wav", 0, FRAMES, 0, plugin_rig_from_db(-6));
+    command_done("$HALO render in.wav a.wav -f --tail none --format float --save-chain d.yml "
+                 "--vst3 rules:deaf,gain=-9 && sed -i /gain/d d.yml");
+    command_done("$HALO render in.wav b.wav -f --tail none --format float --chain d.yml");
+    plugin_rig_expect_gain("b.wav", 0, FRAMES, 0, plugin_rig_from_db(-9));
     command_done("cp c.yml.state/1/state.vstpreset mine.vstpreset && "
                  "head -c 4 mine.vstpreset | grep -q VST3 && tail -c 48 mine.vstpreset | "
                  "grep -aq List");
