@@ -80,7 +80,8 @@ static bool has_map(char *const *spec)
     return *spec;
 }
 
-/* Describe the plugin. If the sound has more channels, the plugin may take as many. */
+/* Describe the plugin. If the sound has another number of channels, the plugin may take as many. One
+ * channel goes to both sides of a stereo plugin, as with the other kinds. */
 static enum status describe(const struct plugin_kind *kind, char *const *spec, size_t channels,
                             struct plugin_info **info)
 {
@@ -88,7 +89,8 @@ static enum status describe(const struct plugin_kind *kind, char *const *spec, s
     char *id;
     TRY(plugin_describe_isolated(kind, spec[0], info));
     size_t inputs = plugin_instances_inputs(*info);
-    if (!kind->adapts || inputs < 2 || channels <= inputs || has_map(spec))
+    if (!kind->adapts || inputs < 2 || channels == inputs || (inputs == 2 && channels == 1) ||
+        has_map(spec))
         return STATUS_OK;
     if (asprintf(&id, "%s#%zu", spec[0], channels) < 0)
         return fail_memory("a plugin");

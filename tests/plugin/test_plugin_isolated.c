@@ -459,6 +459,7 @@ START_TEST(live_is_identical_in_the_same_block)
     check_live_same("ladspa", "fast_lookahead_limiter_1913:fastLookaheadLimiter", 2, changes, 2);
     check_live_same("lv2", "http://gareus.org/oss/lv2/dpl#stereo", 1, NULL, 0);
     check_live_same("clap", "org.halo.test.keep", 1, NULL, 0);
+    check_live_same("vst3", "rules:keep", 1, NULL, 0);
 }
 
 static void finish(struct plugin_instances *instances)

@@ -133,6 +133,8 @@ START_TEST(values_and_presets_take_effect)
         {"joined,preset=quiet", -12},
         {"keep,preset=half,gain=-3,mode=hard", -3},
         {"keep,gain=-20,bypass=on", 0},
+        {"deaf,gain=-20", -20},
+        {"deaf,preset=half", -6},
         {"keep,frequency=1kHz,gain=1", 1},
         {"double,gain=-7", -7},
         {"no-controller", -20},
@@ -239,6 +241,8 @@ START_TEST(a_plugin_takes_more_channels_if_it_can)
                                     plugin_rig_from_db(-6) * (double)in.block.data[c][i], 1e-6);
     command_done(RENDER "rules:keep,gain=-6,@map=each && cp out.wav pairs.wav");
     command_done(RENDER "rules:wide,gain=-6 && cmp out.wav pairs.wav");
+    /* The sandbox lets the plugin's process read a bundle that no search path has. */
+    command_done(RENDER HALO_TEST_PLUGINS "/vst3_alone/wide.vst3,gain=-6 && cmp out.wav pairs.wav");
     command_refused(1, "6 channels", "$HALO render in.wav no.wav --vst3 rules:keep");
     command_expect(command_done("$HALO plugins info 'rules.vst3:wide#1'").out, "channels   1 > 1");
     command_expect(command_done("$HALO plugins info 'rules.vst3:keep#1'").out, "channels   2 > 2");
@@ -294,6 +298,10 @@ START_TEST(states_are_saved_and_loaded)
     command_done("$HALO render in.wav b.wav --tail none --format float --chain c.yml");
     command_done("cmp a.wav b.wav");
     plugin_rig_expect_gain("b.wav", 0, FRAMES, 0, plugin_rig_from_db(-6));
+    command_done("$HALO render in.wav a.wav -f --tail none --format float --save-chain d.yml "
+                 "--vst3 rules:deaf,gain=-9 && sed -i /gain/d d.yml");
+    command_done("$HALO render in.wav b.wav -f --tail none --format float --chain d.yml");
+    plugin_rig_expect_gain("b.wav", 0, FRAMES, 0, plugin_rig_from_db(-9));
     command_done("cp c.yml.state/1/state.vstpreset mine.vstpreset && "
                  "head -c 4 mine.vstpreset | grep -q VST3 && tail -c 48 mine.vstpreset | "
                  "grep -aq List");

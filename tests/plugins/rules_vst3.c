@@ -28,6 +28,7 @@ enum deed {
     DOUBLE,        /* processes 64 bits only */
     UNIT,          /* plain values are normalized ones, and only texts show dB and Hz */
     OWN_THREAD,    /* reports its latency on a thread of its own */
+    DEAF,          /* ignores the values of a block without frames */
     EDITS,         /* its controller sets the gain to -20 dB when its component asks for that */
     APART,         /* as DPF's plugins are: see is_apart() */
     NOTES,         /* has an input for notes beside that for sound */
@@ -61,6 +62,7 @@ static const char *const names[DEEDS] = {
     [DOUBLE] = "double",
     [UNIT] = "unit",
     [OWN_THREAD] = "own-thread",
+    [DEAF] = "deaf",
     [EDITS] = "edits",
     [APART] = "apart",
     [NOTES] = "notes",
@@ -538,7 +540,8 @@ static int32_t process(void *self, struct vst3_process_data *data)
               data->num_outputs == count_buses(&rules->component, VST3_AUDIO, VST3_OUTPUT),
           "all buses");
     check(data->num_inputs == 0 || data->inputs[0].num_channels == rules->channels, "channels");
-    take_values(rules, data);
+    if (rules->deed != DEAF || data->num_samples > 0)
+        take_values(rules, data);
     check_context(rules, data);
     for (int32_t c = 0; c < rules->channels; c++)
         run_channel(rules, data, c);
@@ -936,14 +939,14 @@ static int32_t about_factory(void *self, struct vst3_factory_info *info)
 static int32_t count_classes(void *self)
 {
     (void)self;
-    return RULES_CRASHES ? 1 : 2 * INIT_CRASH;
+    return RULES_ONLY == DEEDS ? 2 * INIT_CRASH : 1;
 }
 
 static int32_t describe_class2(void *self, int32_t index, struct vst3_class_info2 *info)
 {
     (void)self;
     check(index >= 0 && index < count_classes(self), "the index of a class");
-    enum deed deed = RULES_CRASHES ? INIT_CRASH : (enum deed)(index / 2);
+    enum deed deed = RULES_ONLY == DEEDS ? (enum deed)(index / 2) : RULES_ONLY;
     *info =
         (struct vst3_class_info2){.cardinality = INT32_MAX, .sub_categories = "Fx|Tools|Stereo"};
     make_cid(deed, index % 2, &info->cid);

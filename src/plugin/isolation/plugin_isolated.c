@@ -163,14 +163,20 @@ static enum status isolated_args_read(int argc, char **argv, struct isolated_req
     return STATUS_OK;
 }
 
-/* The library's path in an id LIBRARY:LABEL, or LIBRARY: the text up to the first colon if that has
- * a slash. A colon in the path is written "\\:". */
+/* Whether a text is #N; see plugin_kind.adapts. */
+static bool is_width(const char *text)
+{
+    return text[0] == '#' && text[1] && !text[1 + strspn(text + 1, "0123456789")];
+}
+
+/* The library's path in an id LIBRARY:LABEL, or LIBRARY: the text up to the first colon, or to #N at
+ * the end, if that has a slash. A colon in the path is written "\\:". */
 static char *library_of(const char *id)
 {
     char *path = strdup(id);
     size_t length = 0;
     for (const char *at = id; path; at++) {
-        if (*at == ':' || !*at) {
+        if (*at == ':' || is_width(at) || !*at) {
             path[length] = '\0';
             if (strchr(path, '/') && access(path, F_OK) == 0)
                 return path;

@@ -14,9 +14,9 @@ struct vst3_parameter {
     uint32_t id;
     struct vst3_scale scale;
     float sent;   /* value that the component has; NaN: the value must be sent */
-    float seen;   /* value that the controller had when halo last asked */
-    float told;   /* value that the plugin itself converted; NaN: none */
-    double exact; /* normalized value of `told` */
+    float told;   /* value whose normalized value comes from the plugin; NaN: none */
+    double exact; /* that normalized value */
+    double seen;  /* normalized value that the controller had when halo last asked */
 };
 
 struct vst3_buses { /* the buses of one direction */
@@ -51,8 +51,14 @@ struct vst3_instance {
 
 /* ---- values ---- */
 
-/* Queue the values that were set and not sent yet. Some plugins (DPF's) ignore the values of a
- * block of 0 frames: these values are sent again with the next block. */
+HALO_REALTIME static double normal_of(const struct vst3_parameter *parameter, float value)
+{
+    return value == parameter->told ? parameter->exact
+                                    : vst3_scale_normal(&parameter->scale, (double)value);
+}
+
+/* Queue the values that were set and not sent yet. Many plugins (DPF's) ignore the values of a block
+ * of 0 frames, so the next block gets them again. */
 HALO_REALTIME static void collect_values(struct vst3_instance *instance, size_t frames)
 {
     for (size_t i = 0; i < instance->parameter_count; i++) {
@@ -60,10 +66,8 @@ HALO_REALTIME static void collect_values(struct vst3_instance *instance, size_t 
         float value = instance->plugin.controls[parameter->port];
         if (value == parameter->sent || !instance->plugin.info->ports[parameter->port].is_input)
             continue;
-        double normal = value == parameter->told
-                            ? parameter->exact
-                            : vst3_scale_normal(&parameter->scale, (double)value);
-        if (vst3_changes_add(&instance->changes, parameter->id, normal) && frames > 0)
+        if (vst3_changes_add(&instance->changes, parameter->id, normal_of(parameter, value)) &&
+            frames > 0)
             parameter->sent = value;
     }
 }
@@ -118,34 +122,33 @@ static void read_values(struct vst3_instance *instance, bool adopted)
         double normal = controller->calls->get_param_normalized(controller, parameter->id);
         float value = (float)vst3_scale_value(&parameter->scale, normal);
         bool is_known = isfinite(normal);
-        parameter->sent = is_known ? value : (float)NAN;
-        parameter->seen = value;
+        parameter->sent = parameter->told = is_known ? value : (float)NAN;
+        parameter->exact = parameter->seen = normal;
         if (is_known && (adopted || !instance->plugin.info->ports[parameter->port].is_input))
             instance->plugin.controls[parameter->port] = value;
     }
 }
 
-static float value_seen(const struct vst3_instance *instance,
-                        const struct vst3_parameter *parameter)
-{
-    struct vst3_edit_controller *controller = instance->handle.controller;
-    double normal = controller->calls->get_param_normalized(controller, parameter->id);
-    return isfinite(normal) ? (float)vst3_scale_value(&parameter->scale, normal) : parameter->seen;
-}
+static const double SAME = 1e-6; /* distance of normalized values that are one */
 
 /* The controller changed values by itself: the component gets them with the next block. A separate
- * controller does not know the values of automation. So its values count only if they change. */
+ * controller does not know the values of automation, so its values count only if they change. Many
+ * controllers report the values that the host has set, too, rounded to float. */
 static void adopt_edits(struct vst3_instance *instance)
 {
+    struct vst3_edit_controller *controller = instance->handle.controller;
     for (size_t i = 0; i < instance->parameter_count; i++) {
         struct vst3_parameter *parameter = &instance->parameters[i];
         float *control = &instance->plugin.controls[parameter->port];
-        float value = value_seen(instance, parameter);
-        if (value != parameter->seen && value != *control) {
-            *control = value;
-            parameter->sent = (float)NAN;
-        }
-        parameter->seen = value;
+        double normal = controller->calls->get_param_normalized(controller, parameter->id);
+        double seen = parameter->seen;
+        parameter->seen = normal;
+        if (!isfinite(normal) || fabs(normal - seen) < SAME ||
+            fabs(normal - normal_of(parameter, *control)) < SAME)
+            continue;
+        *control = parameter->told = (float)vst3_scale_value(&parameter->scale, normal);
+        parameter->exact = normal;
+        parameter->sent = (float)NAN;
     }
 }
 
@@ -161,7 +164,7 @@ static void tell_controller(struct vst3_instance *instance)
         parameter->exact =
             vst3_scale_exact(&parameter->scale, controller, parameter->id, (double)parameter->told);
         controller->calls->set_param_normalized(controller, parameter->id, parameter->exact);
-        parameter->seen = value_seen(instance, parameter);
+        parameter->seen = controller->calls->get_param_normalized(controller, parameter->id);
     }
 }
 
@@ -750,6 +753,7 @@ static enum status vst3_instance_create(const struct plugin_info *info,
     return status;
 }
 
+/* Before the first block a plugin may lack values: it gets them in a block that is not heard. */
 static enum status vst3_instance_save(struct plugin *plugin, const char *folder)
 {
     struct vst3_instance *instance = (struct vst3_instance *)plugin;
