@@ -311,9 +311,11 @@ START_TEST(states_are_saved_and_loaded)
     static const char *const damages[][2] = {
         {"truncate -s -1", "it is damaged"},
         {"truncate -s 20", "it is not a .vstpreset file"},
-        {"printf '\\377\\377\\377\\377\\377\\377\\377\\177' | dd bs=1 seek=40 conv=notrunc status=none of=",
+        {"printf '\\377\\377\\377\\377\\377\\377\\377\\177' | "
+         "dd bs=1 seek=40 conv=notrunc status=none of=",
          "it is damaged"},
-        {"printf '\\377\\377\\377\\377\\377\\377\\377\\377' | dd bs=1 seek=48 conv=notrunc status=none of=",
+        {"printf '\\377\\377\\377\\377\\377\\377\\377\\377' | "
+         "dd bs=1 seek=48 conv=notrunc status=none of=",
          "the plugin refuses it"},
     };
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
