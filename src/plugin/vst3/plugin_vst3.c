@@ -57,8 +57,8 @@ HALO_REALTIME static double normal_of(const struct vst3_parameter *parameter, fl
                                     : vst3_scale_normal(&parameter->scale, (double)value);
 }
 
-/* Queue the values that were set and not sent yet. Many plugins (DPF's) ignore the values of a block
- * of 0 frames, so the next block gets them again. */
+/* Queue the values that were set and not sent yet. Many plugins ignore the values of a block
+ * without frames, so the next block gets them again. */
 HALO_REALTIME static void collect_values(struct vst3_instance *instance, size_t frames)
 {
     for (size_t i = 0; i < instance->parameter_count; i++) {
