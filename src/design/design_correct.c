@@ -151,7 +151,8 @@ static const double RINGS_BEFORE = 0.04; /* seconds, the most with phase=mixed *
 static const double EARLY = 0.08;        /* seconds that tell the excess phase */
 static const double LOWEST = 20;         /* Hz */
 static const double SUBWOOFER = 800;     /* Hz; the band of a subwoofer ends below */
-static const double BASS_APART = 0.015;  /* seconds between the delay by peaks and the right one */
+static const double BASS_APART = 0.015;  /* seconds between the delay by rises and the right one */
+static const double RISEN = 0.5;         /* share of its peak at which a subwoofer has risen */
 static const double APART_MOST = 0.2;    /* seconds between the direct sounds of loudspeakers */
 static const double USABLE = 0.45;       /* highest frequency as a share of the rate */
 
@@ -562,17 +563,29 @@ static struct bass_path path_at(const struct correction *job, size_t s, size_t p
                               .delay = delay};
 }
 
+/* Frames from the rise of a subwoofer to its peak. In a room, the peak may be that of a resonance,
+ * many milliseconds later. */
+static ptrdiff_t rise_frames(const struct room_position *position)
+{
+    const double *taps = mask_column(position->mask, position->column);
+    size_t rise = 0;
+    while (fabs(taps[rise]) < RISEN * fabs(taps[position->direct]))
+        rise++;
+    return (ptrdiff_t)(position->direct - rise);
+}
+
 /* Finds the delay of subwoofer `s` from the delays of the others. */
 static enum status align_subwoofer(const struct correction *job, size_t s, const double *filters,
                                    double rate, ptrdiff_t *delays)
 {
     const struct corrected_speaker *bass = &job->speakers[s];
     struct bass_path *paths = calloc((job->speaker_count + 1) * bass->count, sizeof *paths);
+    ptrdiff_t middle = delays[s] + rise_frames(&bass->positions[0]);
     struct bass_search search = {.paths = paths + bass->count,
                                  .bass = paths,
                                  .positions = bass->count,
-                                 .from = delays[s] - (ptrdiff_t)(BASS_APART * rate),
-                                 .to = delays[s] + (ptrdiff_t)(BASS_APART * rate)};
+                                 .from = middle - (ptrdiff_t)(BASS_APART * rate),
+                                 .to = middle + (ptrdiff_t)(BASS_APART * rate)};
     bool inverted = false;
     if (!paths)
         return fail_memory("a mask");
