@@ -63,10 +63,13 @@ static enum status check(const struct correct_options *options)
                          : measure->repeats               ? "--repeats"
                          : has_device                     ? "the device"
                                                           : NULL;
-    if (options->measured_count == 0 || !unused)
-        return STATUS_OK;
-    return fail(CAUSE_USAGE, "%s is for measuring: --measured uses responses that were measured",
-                unused);
+    if (options->measured_count > 0 && unused)
+        return fail(CAUSE_USAGE,
+                    "%s is for measuring: --measured uses responses that were measured", unused);
+    if (measure->reference && !measure->reference_output && !options->no_check)
+        return fail(CAUSE_USAGE, "--reference needs IN:OUT, or --no-check: the check's cable is on "
+                                 "an output that plays the sweeps without the correction");
+    return STATUS_OK;
 }
 
 static enum status run(void *context)

@@ -118,7 +118,7 @@ static enum status wait_for_enter(void)
         struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
         if (stop_requested())
             return fail(CAUSE_INTERRUPTED, "stopped");
-        if (poll(&input, 1, POLL_MS) > 0 && read(STDIN_FILENO, &byte, 1) == 0)
+        if (poll(&input, 1, POLL_MS) > 0 && read(STDIN_FILENO, &byte, 1) != 1)
             return fail(CAUSE_USAGE, "standard input ended before Enter was pressed for the next "
                                      "place; --positions 1 needs none");
     }
@@ -168,7 +168,7 @@ static void describe_take(const struct measurement *measurement, char *line, siz
 {
     const struct measured_path *least = NULL;
     for (size_t p = 0; p < measurement->path_count; p++)
-        if (!least || measurement->paths[p].snr_all < least->snr_all)
+        if (!least || !(measurement->paths[p].snr_all >= least->snr_all))
             least = &measurement->paths[p];
     snprintf(line, size, "%.1f dB over the noise (output %zu)", least ? least->snr_all : NAN,
              least ? least->output : 0);
@@ -361,6 +361,19 @@ static void change(struct correct_job *job, int key)
                  fmin(fmax(boost + (key == '+' ? 1 : -1), 0), boost_most));
 }
 
+/* Corrects anew after a key. If that fails, such as excess= without phase=mixed, the choices stay,
+ * and the screen shows the reason. */
+static enum status try_change(struct correct_job *job, int key)
+{
+    char choices[CHOICES][WORD];
+    memcpy(choices, job->choices, sizeof choices);
+    change(job, key);
+    if (correct(job) == STATUS_OK)
+        return STATUS_OK;
+    memcpy(job->choices, choices, sizeof choices);
+    return correct(job);
+}
+
 /* Shows the correction until the user takes it. */
 static enum status choose_correction(struct correct_job *job)
 {
@@ -377,10 +390,8 @@ static enum status choose_correction(struct correct_job *job)
             &key));
         if (key == 'o')
             speaker = (speaker + 1) % job->study->count;
-        else if (key != ' ') {
-            change(job, key);
-            TRY(correct(job));
-        }
+        else if (key != ' ')
+            TRY(try_change(job, key));
     }
     return STATUS_OK;
 }

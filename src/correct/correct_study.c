@@ -235,7 +235,7 @@ enum status study_check(struct study *study, const struct mask *checked,
         TRY(measure_thirds(speaker->curves[STUDY_CHECKED], speaker->thirds[STUDY_CHECKED]));
         shift(speaker, STUDY_CHECKED, -speaker->level);
         deviate(speaker, STUDY_CHECKED);
-        speaker->apart = 0;
+        speaker->apart = NAN; /* fmax() skips it */
         for (size_t t = speaker->first; t < speaker->end; t++)
             if (is_heard(measurement, speaker->output, t) && is_heard(last, speaker->output, t))
                 speaker->apart = fmax(speaker->apart, fabs(speaker->thirds[STUDY_CHECKED][t] -
@@ -299,8 +299,9 @@ static json_t *thirds_json(const struct study_speaker *speaker, enum study_curve
         return json_null();
     json_t *list = json_array();
     for (size_t t = 0; t < MEASURED_THIRDS; t++) {
-        double db = speaker->thirds[curve][t];
-        json_array_append_new(list, isfinite(db) ? json_real(db) : json_null());
+        bool is_there = measured_hz(t) < 0.5 * speaker->curves[curve]->rate;
+        json_array_append_new(list,
+                              is_there ? json_real(speaker->thirds[curve][t]) : json_null());
     }
     return list;
 }
@@ -314,7 +315,7 @@ static json_t *speaker_json(const struct study_speaker *speaker)
         measured_hz(speaker->end - 1), "deviation", speaker->deviation[STUDY_MEASURED],
         "predicted_deviation", speaker->deviation[STUDY_PREDICTED], "checked_deviation",
         is_checked ? json_real(speaker->deviation[STUDY_CHECKED]) : json_null(), "apart",
-        is_checked ? json_real(speaker->apart) : json_null(), "measured",
+        isfinite(speaker->apart) ? json_real(speaker->apart) : json_null(), "measured",
         thirds_json(speaker, STUDY_MEASURED), "target", thirds_json(speaker, STUDY_TARGET),
         "correction", thirds_json(speaker, STUDY_CORRECTION), "predicted",
         thirds_json(speaker, STUDY_PREDICTED), "expected", thirds_json(speaker, STUDY_EXPECTED),

@@ -29,8 +29,8 @@ struct study_speaker {
     size_t first, end;                            /* thirds in which the loudspeaker plays */
     double deviation[STUDY_CURVES]; /* dB, RMS of the thirds from the target; of MEASURED, PREDICTED
                                        and CHECKED */
-    double
-        apart; /* dB: largest difference of a third between CHECKED and EXPECTED. NAN: no check */
+    double apart; /* dB: largest difference of a third between CHECKED and EXPECTED. NAN: no check,
+                     or no third that is heard */
 };
 
 struct study {

@@ -149,8 +149,10 @@ enum { FILES_MOST = 16, SPEAKERS_MOST = 64, POSITIONS_MOST = 64 };
 
 static const double RINGS_BEFORE = 0.04; /* seconds, the most with phase=mixed */
 static const double EARLY = 0.08;        /* seconds that tell the excess phase */
+static const double LOWEST = 20;         /* Hz */
 static const double SUBWOOFER = 800;     /* Hz; the band of a subwoofer ends below */
-static const double BASS_APART = 0.015;  /* seconds between the delay by peaks and the right one */
+static const double BASS_APART = 0.015;  /* seconds between the delay by rises and the right one */
+static const double RISEN = 0.5;         /* share of its peak at which a subwoofer has risen */
 static const double APART_MOST = 0.2;    /* seconds between the direct sounds of loudspeakers */
 static const double USABLE = 0.45;       /* highest frequency as a share of the rate */
 
@@ -167,7 +169,7 @@ struct corrected_speaker {
     struct room_position positions[POSITIONS_MOST];
     double level;                /* dB, the mean over the band */
     double direct;               /* seconds until the direct sound, at the first position */
-    double to;                   /* Hz, the end of its band */
+    double to;                   /* Hz, up to which it plays */
     double levels[CURVE_POINTS]; /* later: the correction */
 };
 
@@ -296,11 +298,16 @@ static enum status read_smoothing(const struct design_spec *spec, double *octave
     return STATUS_OK;
 }
 
+static double highest_hertz(double rate)
+{
+    return fmin(20000, USABLE * rate);
+}
+
 static enum status read_limits(const struct design_spec *spec, double rate,
                                struct curve_limits *limits)
 {
     struct design_range hertz = {DESIGN_HZ, 10, rate / 2};
-    *limits = (struct curve_limits){20, fmin(20000, USABLE * rate), 6, 15};
+    *limits = (struct curve_limits){LOWEST, highest_hertz(rate), 6, 15};
     TRY(design_number(spec, "from", hertz, &limits->from));
     TRY(design_number(spec, "to", hertz, &limits->to));
     if (!(limits->from < limits->to))
@@ -352,51 +359,96 @@ static enum status find_direct_tap(struct room_position *position)
                 position->column + 1, position->mask->name);
 }
 
-/* Adds up the powers of all positions at one level. Keeps their mean level. */
-static enum status add_positions(const struct correction *job, struct corrected_speaker *speaker,
-                                 double sums[CURVE_POINTS])
+static enum status measure_positions(const struct correction *job,
+                                     struct corrected_speaker *speaker,
+                                     double (*powers)[CURVE_POINTS])
 {
-    double powers[CURVE_POINTS], levels[CURVE_POINTS], total = 0;
-    speaker->level = 0;
     for (size_t i = 0; i < speaker->count; i++) {
         struct room_position *position = &speaker->positions[i];
         const struct mask *mask = position->mask;
-        double weight = job->weights[i];
         TRY(find_direct_tap(position));
         TRY(curve_measure(mask_column(mask, position->column), mask->taps, position->direct,
-                          mask->rate, job->cycles, powers));
-        curve_smooth(powers, job->smoothing, levels);
-        position->level = curve_mean(levels, job->limits.from, job->limits.to);
-        for (size_t p = 0; p < CURVE_POINTS; p++)
-            sums[p] += weight * powers[p] / pow(10, position->level / 10);
-        speaker->level += weight * position->level;
-        total += weight;
+                          mask->rate, job->cycles, powers[i]));
     }
     speaker->direct = (double)speaker->positions[0].direct / speaker->positions[0].mask->rate;
-    speaker->level /= total;
     return STATUS_OK;
 }
 
-/* Narrows the band to where the loudspeaker plays, unless from= and to= are given. */
-static void find_band(const struct correction *job, const double powers[CURVE_POINTS],
-                      struct curve_limits *limits)
+/* Adds up the powers of all positions at one level over the band. Keeps their mean level. */
+static void add_positions(const struct correction *job, const struct curve_limits *limits,
+                          double (*powers)[CURVE_POINTS], struct corrected_speaker *speaker,
+                          double sums[CURVE_POINTS])
+{
+    double levels[CURVE_POINTS], total = 0;
+    speaker->level = 0;
+    memset(sums, 0, CURVE_POINTS * sizeof *sums);
+    for (size_t i = 0; i < speaker->count; i++) {
+        struct room_position *position = &speaker->positions[i];
+        double weight = job->weights[i];
+        curve_smooth(powers[i], job->smoothing, levels);
+        position->level = curve_mean(levels, limits->from, limits->to);
+        for (size_t p = 0; p < CURVE_POINTS; p++)
+            sums[p] += weight * powers[i][p] / pow(10, position->level / 10);
+        speaker->level += weight * position->level;
+        total += weight;
+    }
+    speaker->level /= total;
+}
+
+static bool is_subwoofer(const struct corrected_speaker *speaker)
+{
+    return speaker->to < SUBWOOFER;
+}
+
+/* Narrows the band to where the loudspeaker plays, unless from= and to= are given. Beside other
+ * loudspeakers, they do not widen the band of a subwoofer. */
+static enum status find_band(const struct correction *job, const double powers[CURVE_POINTS],
+                             struct corrected_speaker *speaker, struct curve_limits *limits)
 {
     double levels[CURVE_POINTS];
+    size_t first = curve_point(LOWEST),
+           end = curve_point(highest_hertz(speaker->positions[0].mask->rate));
     curve_smooth(powers, 1, levels);
-    size_t first = curve_point(limits->from), end = curve_point(limits->to);
+    curve_band(levels, &first, &end);
+    speaker->to = curve_hertz(end);
+    if (job->speaker_count > 1 && is_subwoofer(speaker))
+        limits->to = fmin(limits->to, speaker->to);
+    if (limits->from >= limits->to)
+        return fail(CAUSE_USAGE, "correct: loudspeaker %zu plays up to %.0f Hz, below from=%g Hz",
+                    speaker->output, speaker->to, limits->from);
+    first = curve_point(limits->from);
+    end = curve_point(limits->to);
     curve_band(levels, &first, &end);
     if (!design_option(job->spec, "from"))
         limits->from = curve_hertz(first);
     if (!design_option(job->spec, "to"))
         limits->to = curve_hertz(end);
+    return STATUS_OK;
+}
+
+/* Sums the positions at their level over the whole band, finds the loudspeaker's own, and sums them
+ * at their level there: noise outside of the band does not count. */
+static enum status sum_positions(const struct correction *job, struct corrected_speaker *speaker,
+                                 struct curve_limits *limits, double sums[CURVE_POINTS])
+{
+    double(*powers)[CURVE_POINTS] = calloc(speaker->count, sizeof *powers);
+    if (!powers)
+        return fail_memory("a mask");
+    enum status status = measure_positions(job, speaker, powers);
+    if (status == STATUS_OK) {
+        add_positions(job, limits, powers, speaker, sums);
+        status = find_band(job, sums, speaker, limits);
+        add_positions(job, limits, powers, speaker, sums);
+    }
+    free(powers);
+    return status;
 }
 
 static enum status correct_speaker(const struct correction *job, struct corrected_speaker *speaker)
 {
-    double powers[CURVE_POINTS] = {0}, *levels = speaker->levels;
+    double powers[CURVE_POINTS], *levels = speaker->levels;
     struct curve_limits limits = job->limits;
-    TRY(add_positions(job, speaker, powers));
-    find_band(job, powers, &limits);
+    TRY(sum_positions(job, speaker, &limits, powers));
     curve_smooth(powers, job->smoothing, levels);
     for (size_t p = 0; p < CURVE_POINTS; p++)
         levels[p] =
@@ -406,7 +458,6 @@ static enum status correct_speaker(const struct correction *job, struct correcte
     speaker->level -= levels[0];
     curve_centre(&limits, levels);
     speaker->level += levels[0];
-    speaker->to = limits.to;
     note_detail("correct: loudspeaker %zu is corrected from %.0f to %.0f Hz", speaker->output,
                 limits.from, limits.to);
     curve_limit(&limits, levels);
@@ -466,11 +517,6 @@ static enum status mix_phase(const struct correction *job, const struct correcte
     return status;
 }
 
-static bool is_subwoofer(const struct corrected_speaker *speaker)
-{
-    return speaker->to < SUBWOOFER;
-}
-
 /* A correction, and a way of the crossover. */
 struct crossed_levels {
     const double *levels;
@@ -517,17 +563,29 @@ static struct bass_path path_at(const struct correction *job, size_t s, size_t p
                               .delay = delay};
 }
 
+/* Frames from the rise of a subwoofer to its peak. In a room, the peak may be that of a resonance,
+ * many milliseconds later. */
+static ptrdiff_t rise_frames(const struct room_position *position)
+{
+    const double *taps = mask_column(position->mask, position->column);
+    size_t rise = 0;
+    while (fabs(taps[rise]) < RISEN * fabs(taps[position->direct]))
+        rise++;
+    return (ptrdiff_t)(position->direct - rise);
+}
+
 /* Finds the delay of subwoofer `s` from the delays of the others. */
 static enum status align_subwoofer(const struct correction *job, size_t s, const double *filters,
                                    double rate, ptrdiff_t *delays)
 {
     const struct corrected_speaker *bass = &job->speakers[s];
     struct bass_path *paths = calloc((job->speaker_count + 1) * bass->count, sizeof *paths);
+    ptrdiff_t middle = delays[s] + rise_frames(&bass->positions[0]);
     struct bass_search search = {.paths = paths + bass->count,
                                  .bass = paths,
                                  .positions = bass->count,
-                                 .from = delays[s] - (ptrdiff_t)(BASS_APART * rate),
-                                 .to = delays[s] + (ptrdiff_t)(BASS_APART * rate)};
+                                 .from = middle - (ptrdiff_t)(BASS_APART * rate),
+                                 .to = middle + (ptrdiff_t)(BASS_APART * rate)};
     bool inverted = false;
     if (!paths)
         return fail_memory("a mask");

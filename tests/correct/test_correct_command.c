@@ -164,6 +164,7 @@ START_TEST(what_is_wrong_is_refused)
         {"house", "room --measured a.wav --with house"},
         {"no file no.txt", "room --measured a.wav --with target=no.txt"},
         {"positions", "room --positions 17"},
+        {"IN:OUT", "room --driver null --reference 2"},
         {"--layout", "room --measured a.wav --layout 5.1"},
     };
     begin();

@@ -456,6 +456,15 @@ def test_correct_leaves_nothing():
     assert not os.listdir("config/halo/presets")
 
 
+def test_correct_waits_for_enter():
+    """Standard input that cannot be read ends the command after the first place."""
+    os.environ["XDG_CONFIG_HOME"] = os.path.abspath("config")
+    record(Room([[ears(1)[0]]]), SHORT)
+    result = halo("correct", "room", *arguments_for(1, 1, SHORT)[1:], before="exec <.; ")
+    assert result.returncode == 2 and "standard input ended" in result.stderr, result
+    assert files() == ["config", "rec.wav", "room-1-take.wav", "room-1.wav"], files()
+
+
 def main():
     failed = []
     for name, test in list(globals().items()):
