@@ -80,8 +80,8 @@ static bool has_map(char *const *spec)
     return *spec;
 }
 
-/* Describe the plugin. If the sound has another number of channels, the plugin may take as many. One
- * channel goes to both sides of a stereo plugin, as with the other kinds. */
+/* Describe the plugin. If the sound has another number of channels, the plugin may take as many.
+ * One channel goes to both sides of a stereo plugin, as with the other kinds. */
 static enum status describe(const struct plugin_kind *kind, char *const *spec, size_t channels,
                             struct plugin_info **info)
 {
@@ -307,7 +307,8 @@ static bool library_path_in(char *const *spec, size_t word, size_t from, const c
         return stage_plugin_path_in(spec, word, from, path);
     const char *end = strstr(spec[0], mark);
     *path = (struct stage_path){.length = end ? (size_t)(end - spec[0]) + ending : 0,
-                                .use = STAGE_PATH_LIBRARY};
+                                .use = STAGE_PATH_LIBRARY,
+                                .slashed = true};
     return memchr(spec[0], '/', path->length);
 }
 

@@ -206,10 +206,11 @@ const struct command command_plugins_list = {
     .usage =
         "usage: halo plugins list [WORDS] [options]\n\n"
         "List the LV2, LADSPA, CLAP and VST3 plugins of this machine: kind, the value for --lv2,\n"
-        "--ladspa, --clap or --vst3, input and output channels, name and maker. With WORDS, list those\n"
-        "whose id, name, maker or category contains each word, blanks and hyphens aside; if none does, each word without its ending (er, or, s). LV2_PATH, LADSPA_PATH, CLAP_PATH and VST3_PATH\n"
-        "are searched, and the system's folders (of LV2 and LADSPA only without these). A plugin that\n"
-        "crashes or hangs is skipped, and in later scans until it is upgraded.",
+        "--ladspa, --clap or --vst3, input and output channels, name and maker. With WORDS, list\n"
+        "those whose id, name, maker or category contains each word, blanks and hyphens aside; if\n"
+        "none does, each word without its ending (er, or, s). LV2_PATH, LADSPA_PATH, CLAP_PATH and\n"
+        "VST3_PATH are searched, and the system's folders (of LV2 and LADSPA only without these).\n"
+        "A plugin that crashes or hangs is skipped, and in later scans until it is upgraded.",
     .arguments = OPTION_ARGUMENTS(OPT_ARGUMENTS("WORDS", struct plugins_list_settings, args, 0)),
     .groups = OPTION_GROUP(list_rows),
     .size = sizeof(struct plugins_list_settings),

@@ -3,9 +3,10 @@
  *   plugin_info    ports with ranges, presets, parameters. No code of the plugin runs.
  *   plugin         an instance, for one rate and one block length.
  *
- * Each kind (LV2, LADSPA, CLAP, VST3) is one struct plugin_kind; plugin.c lists them. plugin_instances.h
- * and plugin_filter.h handle channels, latency and isolation. Threads: the step may call functions
- * marked real-time. Only the control thread calls the others, while no step runs. */
+ * Each kind (LV2, LADSPA, CLAP, VST3) is one struct plugin_kind; plugin.c lists them.
+ * plugin_instances.h and plugin_filter.h handle channels, latency and isolation. Threads: the step
+ * may call functions marked real-time. Only the control thread calls the others, while no step
+ * runs. */
 #ifndef HALO_PLUGIN_H
 #define HALO_PLUGIN_H
 
@@ -299,10 +300,10 @@ void plugin_output_warn(const char *name, const char *line);
 void plugin_output_end(struct plugin_output *output);
 
 /* Reads the names of ports: brackets and units. Makes symbols of the names for plugins without
- * symbols (LADSPA, CLAP, VST3): the name in lower case, with "_" for everything but letters and digits,
- * and before a leading digit. Brackets that contain a unit are removed: "Gain [dB]" is `gain`. All
- * other brackets ("Wave (0 = sine, 1 = square)") are removed, too, unless two ports would then
- * share a symbol. If two still do, the second gets "_2". */
+ * symbols (LADSPA, CLAP, VST3): the name in lower case, with "_" for everything but letters and
+ * digits, and before a leading digit. Brackets that contain a unit are removed: "Gain [dB]" is
+ * `gain`. All other brackets ("Wave (0 = sine, 1 = square)") are removed, too, unless two ports
+ * would then share a symbol. If two still do, the second gets "_2". */
 
 struct name_span {
     const char *text;

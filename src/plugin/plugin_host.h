@@ -9,7 +9,8 @@
 
 enum { PLUGIN_TEXT_MOST = 1024 /* bytes of a text of a plugin */ };
 
-/* Copy a text of a plugin, at most PLUGIN_TEXT_MOST bytes; NULL and "" become NULL. False: memory. */
+/* Copy a text of a plugin, at most PLUGIN_TEXT_MOST bytes; NULL and "" become NULL. False: memory.
+ * */
 bool plugin_text(const char *text, char **copy);
 
 /* ---- libraries ---- */

@@ -1,5 +1,5 @@
-/* The plugins that Debian's zam-plugins brings as CLAP, LV2 and VST3 sound the same to the bit, with
- * the same values; exit 77 without them. */
+/* The plugins that Debian's zam-plugins brings as CLAP, LV2 and VST3 sound the same to the bit,
+ * with the same values; exit 77 without them. */
 #include "command.h"
 #include "plugin_rig.h"
 #include "sound.h"
@@ -62,8 +62,8 @@ static void compare(const char *kind, const char *format)
 {
     for (size_t i = 0; i < NAMES; i++) {
         char clap_id[64], id[64];
-        /* As VST3, ZamGrains differs in any host, and ZamDynamicEQ does not tell that it begins with
-         * its peak filter on. */
+        /* As VST3, ZamGrains differs in any host, and ZamDynamicEQ does not tell that it begins
+         * with its peak filter on. */
         if (strcmp(kind, "vst3") == 0 &&
             (strcmp(names[i], "ZamGrains") == 0 || strcmp(names[i], "ZamDynamicEQ") == 0))
             continue;

@@ -53,6 +53,19 @@ START_TEST(plugins_are_described)
     command_refused(1, "cannot find the VST3 plugin nothing", RENDER "nothing");
 }
 
+/* A chain file keeps a path that is one. */
+START_TEST(bundles_are_found_by_their_paths)
+{
+    begin();
+    command_done("mkdir other && cp -r " HALO_TEST_PLUGINS "/vst3/rules.vst3 'other/My, own.vst3' "
+                 "&& cd 'other/My, own.vst3'/Contents/* && mv rules.so 'My, own.so'");
+    command_done("cd other && $HALO render ../in.wav a.wav --tail none --format float "
+                 "--save-chain c.yml --vst3 './My\\, own.vst3:keep,gain=-4'");
+    command_done("grep -qx -- '- vst3: ./My, own.vst3:keep' other/c.yml && "
+                 "$HALO render in.wav out.wav --tail none --format float --chain other/c.yml");
+    plugin_rig_expect_gain("out.wav", 0, FRAMES, 0, plugin_rig_from_db(-4));
+}
+
 /* Plain values from 0 to 1 of a plugin whose texts show dB and Hz: the texts count. */
 START_TEST(scales_come_from_texts)
 {
@@ -318,9 +331,11 @@ START_TEST(states_are_saved_and_loaded)
     static const char *const damages[][2] = {
         {"truncate -s -1", "it is damaged"},
         {"truncate -s 20", "it is not a .vstpreset file"},
-        {"printf '\\377\\377\\377\\377\\377\\377\\377\\177' | dd bs=1 seek=40 conv=notrunc status=none of=",
+        {"printf '\\377\\377\\377\\377\\377\\377\\377\\177' | "
+         "dd bs=1 seek=40 conv=notrunc status=none of=",
          "it is damaged"},
-        {"printf '\\377\\377\\377\\377\\377\\377\\377\\377' | dd bs=1 seek=48 conv=notrunc status=none of=",
+        {"printf '\\377\\377\\377\\377\\377\\377\\377\\377' | "
+         "dd bs=1 seek=48 conv=notrunc status=none of=",
          "the plugin refuses it"},
     };
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {

@@ -1,5 +1,5 @@
-/* VST3 plugins for tests that follow each rule of a plugin and end their process (SIGABRT) where the
- * host breaks one; and, by class, break one themselves. A plugin is a gain in dB. */
+/* VST3 plugins for tests that follow each rule of a plugin and end their process (SIGABRT) where
+ * the host breaks one; and, by class, break one themselves. A plugin is a gain in dB. */
 #include "plugin/vst3/vst3_interface.h"
 
 #include <math.h>

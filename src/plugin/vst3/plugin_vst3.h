@@ -1,11 +1,11 @@
-/* Declarations that the files of the VST3 host share: modules, the objects of the host that a plugin
- * calls, parameters as ports, and an instance.
+/* Declarations that the files of the VST3 host share: modules, the objects of the host that a
+ * plugin calls, parameters as ports, and an instance.
  *
  * Names and rules are those of the interfaces (vst3_interface.h). halo limits what it takes from a
  * plugin: counts, lengths of texts, bytes of its state.
  *
- * Threads. In files the processing thread also makes the plugin's main calls, between blocks. Live a
- * thread of the instance makes them (struct plugin_service). */
+ * Threads. In files the processing thread also makes the plugin's main calls, between blocks. Live
+ * a thread of the instance makes them (struct plugin_service). */
 #ifndef HALO_PLUGIN_VST3_H
 #define HALO_PLUGIN_VST3_H
 
@@ -141,7 +141,8 @@ void vst3_handle_sync(const struct vst3_handle *handle);
 bool vst3_preset_take(const struct vst3_handle *handle, const struct vst3_id *cid,
                       struct plugin_bytes *file);
 
-/* Give the bytes of a .vstpreset file to the plugin. Returns what is wrong with them, or no text. */
+/* Give the bytes of a .vstpreset file to the plugin. Returns what is wrong with them, or no text.
+ * */
 struct flaw vst3_preset_give(const struct vst3_handle *handle, const struct vst3_id *cid,
                              const struct plugin_bytes *file);
 

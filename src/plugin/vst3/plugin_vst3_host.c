@@ -566,7 +566,8 @@ void vst3_handle_sync(const struct vst3_handle *handle)
     free(state.bytes.data);
 }
 
-/* The speakers of a bus: those of mono, stereo, 3.0, 4.0, 5.0, 5.1, 7.0, 7.1, else the first ones. */
+/* The speakers of a bus: those of mono, stereo, 3.0, 4.0, 5.0, 5.1, 7.0, 7.1, else the first ones.
+ * */
 static uint64_t speakers_of(int32_t channels)
 {
     static const uint64_t known[] = {0, 1U << 19, 0x3, 0x7, 0x33, 0x37, 0x3F, 0x637, 0x63F};
