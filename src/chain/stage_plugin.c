@@ -80,8 +80,8 @@ static bool has_map(char *const *spec)
     return *spec;
 }
 
-/* Describe the plugin. If the sound has another number of channels, the plugin may take as many. One
- * channel goes to both sides of a stereo plugin, as with the other kinds. */
+/* Describe the plugin. If the sound has another number of channels, the plugin may take as many.
+ * One channel goes to both sides of a stereo plugin, as with the other kinds. */
 static enum status describe(const struct plugin_kind *kind, char *const *spec, size_t channels,
                             struct plugin_info **info)
 {

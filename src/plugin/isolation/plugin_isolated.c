@@ -169,8 +169,8 @@ static bool is_width(const char *text)
     return text[0] == '#' && text[1] && !text[1 + strspn(text + 1, "0123456789")];
 }
 
-/* The library's path in an id LIBRARY:LABEL, or LIBRARY: the text up to the first colon, or to #N at
- * the end, if that has a slash. A colon in the path is written "\\:". */
+/* The library's path in an id LIBRARY:LABEL, or LIBRARY: the text up to the first colon, or to #N
+ * at the end, if that has a slash. A colon in the path is written "\\:". */
 static char *library_of(const char *id)
 {
     char *path = strdup(id);

@@ -152,19 +152,24 @@ static void adopt_edits(struct vst3_instance *instance)
     }
 }
 
-/* Tell the controller the values of the controls that the component has or gets. */
-static void tell_controller(struct vst3_instance *instance)
+/* Tell the controller the values of the controls that the component has or gets. If `is_apart`, the
+ * step may run meanwhile, and keeps its own conversions. */
+static void tell_controller(struct vst3_instance *instance, bool is_apart)
 {
     struct vst3_edit_controller *controller = instance->handle.controller;
     for (size_t i = 0; i < instance->parameter_count; i++) {
         struct vst3_parameter *parameter = &instance->parameters[i];
         if (!instance->plugin.info->ports[parameter->port].is_input)
             continue;
-        parameter->told = instance->plugin.controls[parameter->port];
-        parameter->exact =
-            vst3_scale_exact(&parameter->scale, controller, parameter->id, (double)parameter->told);
-        controller->calls->set_param_normalized(controller, parameter->id, parameter->exact);
+        float value = instance->plugin.controls[parameter->port];
+        double exact =
+            vst3_scale_exact(&parameter->scale, controller, parameter->id, (double)value);
+        controller->calls->set_param_normalized(controller, parameter->id, exact);
         parameter->seen = controller->calls->get_param_normalized(controller, parameter->id);
+        if (is_apart)
+            continue;
+        parameter->told = value;
+        parameter->exact = exact;
     }
 }
 
@@ -215,7 +220,7 @@ static enum status save_state(struct vst3_instance *instance, const char *folder
     struct plugin_bytes bytes;
     char *path = NULL;
     enum status status = STATUS_OK;
-    tell_controller(instance);
+    tell_controller(instance, instance->service);
     if (!vst3_preset_take(&instance->handle, &instance->about.cid, &bytes))
         status = fail(CAUSE_OTHER, "cannot save the state of %s: the plugin failed", name);
     else if (asprintf(&path, "%s/%s", folder, STATE_FILE) < 0)
@@ -615,7 +620,7 @@ static void vst3_instance_reset(struct plugin *plugin)
         renew(instance);
     if (instance->handle.component) {
         if (has_unsent(instance)) {
-            tell_controller(instance);
+            tell_controller(instance, false);
             flush_values(instance);
         }
         attend(instance, plugin_side_take(side));
