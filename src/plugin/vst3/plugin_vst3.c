@@ -13,6 +13,7 @@ struct vst3_parameter {
     size_t port;
     uint32_t id;
     struct vst3_scale scale;
+    bool was_sent;
     float sent;   /* value that the plugin has; NaN: the value must be sent */
     float told;   /* value whose normalized value comes from the plugin; NaN: none */
     double exact; /* that normalized value */
@@ -48,6 +49,8 @@ struct vst3_instance {
 
 /* ---- values ---- */
 
+#define ROUNDING 1e-6 /* of normalized values, which many plugins keep as floats */
+
 HALO_REALTIME static double normal_of(const struct vst3_parameter *parameter, float value)
 {
     return value == parameter->told ? parameter->exact
@@ -63,8 +66,10 @@ HALO_REALTIME static void collect_values(struct vst3_instance *instance, size_t 
         float value = instance->plugin.controls[parameter->port];
         if (value == parameter->sent || !instance->plugin.info->ports[parameter->port].is_input)
             continue;
-        if (vst3_changes_add(&instance->changes, parameter->id, normal_of(parameter, value)) &&
-            frames > 0)
+        bool is_added =
+            vst3_changes_add(&instance->changes, parameter->id, normal_of(parameter, value));
+        parameter->was_sent |= is_added;
+        if (is_added && frames > 0)
             parameter->sent = value;
     }
 }
@@ -86,20 +91,26 @@ HALO_REALTIME static void take_reports(struct vst3_instance *instance)
     instance->reports.count = 0;
 }
 
-/* Read the values that the controller has. If `adopted`, the controls get these values. */
+/* Read the values that the controller has. If `adopted`, the controls get these values. A value that
+ * differs by rounding only is not sent, unless it was sent before: the plugin's own is exact. */
 static void read_values(struct vst3_instance *instance, bool adopted)
 {
     struct vst3_edit_controller *controller = instance->handle.controller;
     for (size_t i = 0; controller && i < instance->parameter_count; i++) {
         struct vst3_parameter *parameter = &instance->parameters[i];
+        float *control = &instance->plugin.controls[parameter->port];
         double normal = controller->calls->get_param_normalized(controller, parameter->id);
-        bool is_known = isfinite(normal);
-        parameter->sent =
-            is_known ? (float)vst3_scale_value(&parameter->scale, normal) : (float)NAN;
+        bool is_input = instance->plugin.info->ports[parameter->port].is_input;
+        parameter->sent = (float)NAN;
+        if (!isfinite(normal) || (is_input && !adopted && parameter->was_sent))
+            continue;
+        parameter->sent = (float)vst3_scale_value(&parameter->scale, normal);
+        if (adopted || !is_input)
+            *control = parameter->sent;
+        else if (fabs(normal - normal_of(parameter, *control)) < ROUNDING)
+            parameter->sent = *control;
         parameter->told = parameter->sent;
         parameter->exact = normal;
-        if (is_known && (adopted || !instance->plugin.info->ports[parameter->port].is_input))
-            instance->plugin.controls[parameter->port] = parameter->sent;
     }
 }
 
@@ -112,7 +123,7 @@ static void adopt_edits(struct vst3_instance *instance)
         struct vst3_parameter *parameter = &instance->parameters[i];
         float *control = &instance->plugin.controls[parameter->port];
         double normal = controller->calls->get_param_normalized(controller, parameter->id);
-        if (!isfinite(normal) || fabs(normal - normal_of(parameter, *control)) < 1e-6)
+        if (!isfinite(normal) || fabs(normal - normal_of(parameter, *control)) < ROUNDING)
             continue;
         *control = parameter->told = (float)vst3_scale_value(&parameter->scale, normal);
         parameter->exact = normal;
@@ -126,11 +137,13 @@ static void tell_controller(struct vst3_instance *instance)
     struct vst3_edit_controller *controller = instance->handle.controller;
     for (size_t i = 0; i < instance->parameter_count; i++) {
         struct vst3_parameter *parameter = &instance->parameters[i];
+        float value = instance->plugin.controls[parameter->port];
         if (!instance->plugin.info->ports[parameter->port].is_input)
             continue;
-        parameter->told = instance->plugin.controls[parameter->port];
-        parameter->exact =
-            vst3_scale_exact(&parameter->scale, controller, parameter->id, (double)parameter->told);
+        if (value != parameter->told)
+            parameter->exact =
+                vst3_scale_exact(&parameter->scale, controller, parameter->id, (double)value);
+        parameter->told = value;
         controller->calls->set_param_normalized(controller, parameter->id, parameter->exact);
     }
 }
@@ -464,7 +477,7 @@ static enum status find_parameters(struct vst3_instance *instance)
         if (i == instance->parameter_count)
             return fail(CAUSE_OTHER, "cannot run %s: its parameters have changed", info->id);
         parameter->id = about.id;
-        parameter->sent = parameter->told = (float)NAN;
+        parameter->sent = (float)NAN;
         if (!parameter->scale.values && parameter->scale.maximum == 0)
             TRY(vst3_scale_init(&parameter->scale, instance->handle.controller, &about));
     }
@@ -597,7 +610,8 @@ static enum status list_parameters(struct vst3_instance *instance)
         if (info->ports[i].is_latency)
             instance->latency_port = i;
         else if (info->ports[i].type == PLUGIN_CONTROL)
-            instance->parameters[instance->parameter_count++].port = i;
+            instance->parameters[instance->parameter_count++] =
+                (struct vst3_parameter){.port = i, .told = (float)NAN};
     TRY(vst3_changes_init(&instance->changes, instance->parameter_count));
     return vst3_changes_init(&instance->reports, VST3_PARAMETERS_MOST);
 }
