@@ -91,8 +91,9 @@ HALO_REALTIME static void take_reports(struct vst3_instance *instance)
     instance->reports.count = 0;
 }
 
-/* Read the values that the controller has. If `adopted`, the controls get these values. A value that
- * differs by rounding only is not sent, unless it was sent before: the plugin's own is exact. */
+/* Read the values that the controller has. If `adopted`, the controls get these values. A value
+ * that differs by rounding only is not sent, unless it was sent before: the plugin's own value is
+ * exact. */
 static void read_values(struct vst3_instance *instance, bool adopted)
 {
     struct vst3_edit_controller *controller = instance->handle.controller;
