@@ -300,8 +300,7 @@ static json_t *thirds_json(const struct study_speaker *speaker, enum study_curve
     json_t *list = json_array();
     for (size_t t = 0; t < MEASURED_THIRDS; t++) {
         bool is_there = measured_hz(t) < 0.5 * speaker->curves[curve]->rate;
-        json_array_append_new(list,
-                              is_there ? json_real(speaker->thirds[curve][t]) : json_null());
+        json_array_append_new(list, is_there ? json_real(speaker->thirds[curve][t]) : json_null());
     }
     return list;
 }

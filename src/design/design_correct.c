@@ -431,7 +431,7 @@ static enum status find_band(const struct correction *job, const double powers[C
 static enum status sum_positions(const struct correction *job, struct corrected_speaker *speaker,
                                  struct curve_limits *limits, double sums[CURVE_POINTS])
 {
-    double(*powers)[CURVE_POINTS] = calloc(speaker->count, sizeof *powers);
+    double (*powers)[CURVE_POINTS] = calloc(speaker->count, sizeof *powers);
     if (!powers)
         return fail_memory("a mask");
     enum status status = measure_positions(job, speaker, powers);
