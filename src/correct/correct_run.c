@@ -42,9 +42,9 @@ struct correct_job {
     struct measure_rig rig;
     size_t count;
     struct correct_position positions[CORRECT_POSITIONS];
-    char *path;                  /* of the correction */
+    char *path;                  /* file of the correction */
     char choices[CHOICES][WORD]; /* such as "target=house" */
-    char **words;                /* other options of --with */
+    char **words;                /* options of --with that no key changes */
     struct mask *correction;     /* at the rate of the positions */
     struct study *study;
 };

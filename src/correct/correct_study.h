@@ -16,7 +16,7 @@ enum study_curve {
     STUDY_TARGET, /* at the level of the prediction */
     STUDY_CORRECTION,
     STUDY_PREDICTED,
-    STUDY_CHECKED,  /* what study_check got, at the last position; silent before */
+    STUDY_CHECKED,  /* measured through the correction, at the last position; NULL before */
     STUDY_EXPECTED, /* prediction for the last position */
     STUDY_CURVES
 };

@@ -55,7 +55,7 @@ static void add_position(const struct bass_search *search, const struct fft_doub
             add_path(fft, &search->paths[i], work, others);
     add_path(fft, &search->bass[position], work, bass);
     for (size_t b = 0; b < bins; b++)
-        cross[b] += others[b] * conj(bass[b]);
+        cross[b] += search->weights[position] * others[b] * conj(bass[b]);
 }
 
 enum status align_bass(const struct bass_search *search, ptrdiff_t *delay, bool *inverted)

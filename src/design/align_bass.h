@@ -22,7 +22,8 @@ struct bass_search {
     size_t path_count;
     const struct bass_path *bass; /* of the subwoofer: one for each position, without delay */
     size_t positions;
-    ptrdiff_t from, to; /* the delays that come into question */
+    const double *weights; /* of the positions */
+    ptrdiff_t from, to;    /* the delays that come into question */
 };
 
 /* *inverted: with the other sign, the subwoofer would add clearly better. Errors: memory. */

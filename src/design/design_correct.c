@@ -584,6 +584,7 @@ static enum status align_subwoofer(const struct correction *job, size_t s, const
     struct bass_search search = {.paths = paths + bass->count,
                                  .bass = paths,
                                  .positions = bass->count,
+                                 .weights = job->weights,
                                  .from = middle - (ptrdiff_t)(BASS_APART * rate),
                                  .to = middle + (ptrdiff_t)(BASS_APART * rate)};
     bool inverted = false;

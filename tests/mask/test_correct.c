@@ -423,6 +423,32 @@ START_TEST(a_subwoofer_adds_to_the_others)
     }
 }
 
+/* A position of weight 0, where the subwoofer is later, changes nothing. */
+START_TEST(positions_without_weight_do_not_count)
+{
+    static const char *const specs[2][2] = {
+        {"parametric:HP 45 0.8,taps=8192,delay=9ms",
+         "parametric:HP 22 0.7; LP 110 0.6; LP 300 0.7,taps=8192,delay=10ms"},
+        {"parametric:HP 45 0.8,taps=8192,delay=9ms",
+         "parametric:HP 30 0.7; LP 110 0.6; LP 300 0.7,taps=8192,delay=14ms,gain=9"},
+    };
+    for (size_t p = 0; p < 2; p++) {
+        struct mask *room;
+        ck_assert_int_eq(mask_create("room", 2, RATE / 4, &room), STATUS_OK);
+        room->rate = RATE;
+        for (size_t s = 0; s < 2; s++) {
+            struct mask *one = mask_of_spec(specs[p][s], &mono);
+            memcpy(mask_column(room, s), mask_column(one, 0), one->taps * sizeof(double));
+        }
+        save(room, p == 0 ? "a.wav" : "b.wav");
+    }
+    struct mask *one = mask_of_spec("correct:a.wav,crossover=80", &mono),
+                *both = mask_of_spec("correct:a.wav*b.wav,crossover=80,weights=1:0", &mono);
+    ck_assert_uint_eq(one->taps, both->taps);
+    for (size_t i = 0; i < 2 * one->taps; i++)
+        ck_assert_double_eq_tol(one->coefficients[i], both->coefficients[i], 1e-9);
+}
+
 START_TEST(wrong_corrections_are_refused)
 {
     save_spec("a.wav", "lowpass:1000", 0);
