@@ -20,7 +20,7 @@ enum { MARK_SOUND, NOISE_SOUND, SWEEP_SOUND, FILTERED_SOUNDS };
 
 /* ---- the plan ---- */
 
-static size_t frames_of(const struct take_plan *plan, double seconds)
+HALO_REALTIME static size_t frames_of(const struct take_plan *plan, double seconds)
 {
     return (size_t)ceil(seconds * plan->sweep.rate);
 }
@@ -31,27 +31,27 @@ enum status take_mark_init(const struct take_plan *plan, struct sweep *mark)
     return sweep_init(mark, MARK_SECONDS, MARK_FROM, fmin(MARK_TO, 0.45 * rate), rate);
 }
 
-size_t take_guard(const struct take_plan *plan)
+HALO_REALTIME size_t take_guard(const struct take_plan *plan)
 {
     return frames_of(plan, GUARD);
 }
 
-size_t take_slot_frames(const struct take_plan *plan)
+HALO_REALTIME size_t take_slot_frames(const struct take_plan *plan)
 {
     return plan->sweep.frames + plan->pause + take_guard(plan);
 }
 
-size_t take_check_frames(const struct take_plan *plan)
+HALO_REALTIME size_t take_check_frames(const struct take_plan *plan)
 {
     return plan->checked ? 0 : frames_of(plan, CHECK);
 }
 
-size_t take_mark_at(const struct take_plan *plan)
+HALO_REALTIME size_t take_mark_at(const struct take_plan *plan)
 {
     return plan->outputs * take_check_frames(plan) + frames_of(plan, SILENCE);
 }
 
-size_t take_sweep_at(const struct take_plan *plan, size_t number, size_t repeat)
+HALO_REALTIME size_t take_sweep_at(const struct take_plan *plan, size_t number, size_t repeat)
 {
     size_t first = take_mark_at(plan);
     if (plan->mark != TAKE_NONE)
