@@ -25,7 +25,7 @@ MUST_CHECK enum status correct_run(const struct correct_options *options);
 /* ---- correct_screen.c; control thread ---- */
 
 /* Shows lines until a key of `accepted` is pressed. `rig` (or NULL): the device that is named.
- * Errors: interrupted (also by q); the device was lost. */
+ * Errors: interrupted (also by q, unless it is accepted); the device was lost. */
 MUST_CHECK enum status correct_ask(struct view *view, const struct measure_rig *rig,
                                    const char *const *lines, size_t count, const char *keys,
                                    const char *accepted, int *key);

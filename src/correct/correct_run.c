@@ -458,7 +458,7 @@ static enum status show_check(const struct correct_job *job, size_t speaker, int
     char line[STUDY_LINE];
     study_describe_check(&job->study->speakers[speaker], line);
     return correct_show(job->view, rig_of(job), job->study, speaker, line,
-                        "o other loudspeaker  space end", "o ", key);
+                        "o other loudspeaker  space q end", "o q", key);
 }
 
 /* Measures through the mask as it was written, at the device's rate. */

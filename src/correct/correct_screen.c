@@ -33,7 +33,7 @@ enum status correct_ask(struct view *view, const struct measure_rig *rig, const 
             return fail(CAUSE_DEVICE, "the device was lost");
         (void)poll(&waits, 1, POLL_MS);
         while ((*key = view_key(view)) != VIEW_KEY_NONE) {
-            if (*key == 'q')
+            if (*key == 'q' && !strchr(accepted, 'q'))
                 return fail(CAUSE_INTERRUPTED, "stopped");
             if (*key > 0 && *key < 128 && strchr(accepted, *key))
                 return STATUS_OK;

@@ -420,6 +420,8 @@ START_TEST(a_subwoofer_adds_to_the_others)
                                   (int)seed, hertz, db - level);
                 }
             }
+        for (size_t p = 0; p < POSITIONS; p++)
+            mask_destroy(rooms[p]);
     }
 }
 
@@ -441,6 +443,7 @@ START_TEST(positions_without_weight_do_not_count)
             memcpy(mask_column(room, s), mask_column(one, 0), one->taps * sizeof(double));
         }
         save(room, p == 0 ? "a.wav" : "b.wav");
+        mask_destroy(room);
     }
     struct mask *one = mask_of_spec("correct:a.wav,crossover=80", &mono),
                 *both = mask_of_spec("correct:a.wav*b.wav,crossover=80,weights=1:0", &mono);

@@ -36,6 +36,15 @@ START_TEST(failures_give_one_line_and_no_file)
         command_refused(1, ends[i][1], "$HALO render in.wav out.wav %s", ends[i][0]);
 }
 
+START_TEST(loading_takes_as_long_as_allowed)
+{
+    make_input();
+    command_refused(1, "hung while it was loaded (no answer for 0.3 s",
+                    "$HALO render in.wav out.wav --plugin-patience 300ms --ladspa mean:hang-made");
+    command_refused(2, "--plugin-patience takes seconds from 0.1 to 3600",
+                    "$HALO render in.wav out.wav --plugin-patience 0 --ladspa mean:copy");
+}
+
 START_TEST(an_existing_file_is_kept)
 {
     make_input();

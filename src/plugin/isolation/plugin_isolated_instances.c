@@ -756,7 +756,7 @@ enum status plugin_instances_open_isolated(const struct plugin_info *info,
                                                     .outputs = plugin_instances_outputs(info),
                                                     .block = settings->plugin.block};
     isolated->patience = live ? fmin(settings->patience, LIVE_PATIENCE) : settings->patience;
-    isolated->order_patience = ORDER_TIME * settings->patience;
+    isolated->order_patience = plugin_sandbox_patience(ORDER_TIME * settings->patience);
     isolated_memory_plan(&isolated->memory, info, settings);
     isolated->kept = calloc(info->port_count + 1, sizeof *isolated->kept);
     isolated->values = calloc(info->port_count + 1, sizeof *isolated->values);

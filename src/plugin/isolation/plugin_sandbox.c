@@ -394,6 +394,7 @@ static enum status sandbox_enter_calls(void)
 
 static bool is_off;                         /* --no-sandbox */
 static uint64_t memory_most = 4 * GIBIBYTE; /* --plugin-memory */
+static double patience;                     /* seconds: --plugin-patience; 0: not given */
 
 enum status plugin_sandbox_parse_off(void *options, const struct option_row *row, const char *value)
 {
@@ -419,6 +420,19 @@ enum status plugin_sandbox_parse_memory(void *options, const struct option_row *
                     row->name, value);
     memory_most = number << shift;
     return STATUS_OK;
+}
+
+enum status plugin_sandbox_parse_patience(void *options, const struct option_row *row,
+                                          const char *value)
+{
+    const double least = 0.1, most = 3600;
+    (void)options;
+    return options_parse_seconds(row->name, value, least, most, &patience);
+}
+
+double plugin_sandbox_patience(double usual)
+{
+    return patience > 0 ? patience : usual;
 }
 
 /* ---- in halo: parts that the kernel offers ---- */

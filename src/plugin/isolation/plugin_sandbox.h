@@ -28,18 +28,27 @@ enum plugin_sandbox_part { SANDBOX_FILES = 1, SANDBOX_CALLS = 2, SANDBOX_PROCESS
 
 /* ---- in halo ---- */
 
-/* Parsers of the options --no-sandbox and --plugin-memory SIZE, which hold for the whole run. */
+/* Parsers of the options --no-sandbox, --plugin-memory SIZE and --plugin-patience TIME, which hold
+ * for the whole run. */
 MUST_CHECK enum status plugin_sandbox_parse_off(void *options, const struct option_row *row,
                                                 const char *value);
 MUST_CHECK enum status plugin_sandbox_parse_memory(void *options, const struct option_row *row,
                                                    const char *value);
+MUST_CHECK enum status plugin_sandbox_parse_patience(void *options, const struct option_row *row,
+                                                     const char *value);
 
 #define PLUGIN_SANDBOX_ROWS                                                                        \
     OPT_PARSE("no-sandbox", NULL, plugin_sandbox_parse_off,                                        \
               "let isolated plugins do all that you can: read and write\n"                         \
               "files, use the network, run programs"),                                             \
         OPT_PARSE("plugin-memory", "SIZE", plugin_sandbox_parse_memory,                            \
-                  "memory for each isolated plugin, such as 512M; default 4G")
+                  "memory for each isolated plugin, such as 512M; default 4G"),                    \
+        OPT_PARSE("plugin-patience", "TIME", plugin_sandbox_parse_patience,                        \
+                  "how long an isolated plugin may take to load (default 30s) and\n"               \
+                  "to describe itself (default 10s)")
+
+/* Seconds that a plugin may take to load or to describe itself: those of the option, or `usual`. */
+double plugin_sandbox_patience(double usual);
 
 /* The parts that processes of this run enter; 0 with --no-sandbox. The first call notes which
  * parts the kernel does not offer. */

@@ -268,7 +268,7 @@ static enum status ask(struct plugin_scanner *scanner, json_t *question, json_t 
 
 void plugin_scanner_init(struct plugin_scanner *scanner)
 {
-    *scanner = (struct plugin_scanner){.patience = PATIENCE};
+    *scanner = (struct plugin_scanner){.patience = plugin_sandbox_patience(PATIENCE)};
 }
 
 void plugin_scanner_free(struct plugin_scanner *scanner)
