@@ -118,8 +118,10 @@ START_TEST(commands_are_sent_by_halo)
     ck_assert_int_eq(send_command("mute 0") + send_command("dry"), 0);
     live_rig_wait("  0 dry  gain -6.5 dB  load");
     ck_assert_int_eq(send_command("choose 2' '--json"), 0);
-    json_t *sent = command_json(command_done("cat sent").out);
+    json_t *sent = json_load_file(command_path("sent"), 0, NULL);
+    ck_assert_ptr_nonnull(sent);
     ck_assert_str_eq(command_json_string(sent, "sent"), "choose 2");
+    json_decref(sent);
     refuse_command(1, "refused: there is no mask 9", "choose 9");
     refuse_command(1, "refused: there is no stage 7", "control 7 gain -6dB");
     refuse_command(2, "there is no command 'chose'", "chose 1");
