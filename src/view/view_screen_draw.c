@@ -434,7 +434,7 @@ static void put_title(const struct layout *layout, const struct live_status *sta
 {
     struct pen pen = pen_at(layout, 0);
     pen.over = STYLE_BAR;
-    char left[512], right[96], ms[32] = "", format[64] = "";
+    char left[512], right[128], ms[32] = "", format[64] = "";
     unsigned seconds = (unsigned)fmax(status->seconds, 0);
     if (status->rate && status->block)
         snprintf(ms, sizeof ms, " (%.2f ms)", 1e3 * (double)status->block / status->rate);
