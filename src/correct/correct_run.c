@@ -381,7 +381,7 @@ static enum status choose_correction(struct correct_job *job)
     size_t speaker = 0;
     TRY(correct(job));
     while (job->view && key != ' ') {
-        char text[3 * WORD];
+        char text[3 * WORD + 64];
         snprintf(text, sizeof text, "target %s, %s phase, at most %s dB louder",
                  choice_value(job, TARGET), choice_value(job, PHASE), choice_value(job, BOOST));
         TRY(correct_show(
