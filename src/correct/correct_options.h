@@ -11,7 +11,7 @@ enum { CORRECT_POSITIONS = 16 };
 struct correct_options {
     struct measure_options measure;          /* the device and the sweeps */
     const char *name;                        /* NAME-1.wav ..., NAME-correction.wav, preset NAME */
-    size_t positions;                        /* to measure */
+    size_t positions;                        /* number of places to measure; 0: the usual one */
     const char *measured[CORRECT_POSITIONS]; /* files to use instead of measuring */
     size_t measured_count;
     const char *with; /* options of correct:, with commas between; NULL: none */

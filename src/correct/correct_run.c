@@ -43,9 +43,9 @@ struct correct_job {
     size_t count;
     struct correct_position positions[CORRECT_POSITIONS];
     char *path;                  /* file of the correction */
-    char choices[CHOICES][WORD]; /* such as "target=house" */
+    char choices[CHOICES][WORD]; /* options that keys change, such as "target=house" */
     char **words;                /* options of --with that no key changes */
-    struct mask *correction;     /* at the rate of the positions */
+    struct mask *correction;     /* the mask, at the rate of the positions; NULL before */
     struct study *study;
 };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POLL_MS = 50, LINES_MOST = 100, OTHER_ROWS = 9 /* of the screen, beside a plot */ };
+enum { POLL_MS = 50, LINES_MOST = 100, OTHER_ROWS = 9 /* rows of the screen that are no plot */ };
 
 enum status correct_ask(struct view *view, const struct measure_rig *rig, const char *const *lines,
                         size_t count, const char *keys, const char *accepted, int *key)

@@ -13,7 +13,7 @@
 
 enum study_curve {
     STUDY_MEASURED,
-    STUDY_TARGET, /* at the level of the prediction */
+    STUDY_TARGET, /* the target, at the level of the prediction */
     STUDY_CORRECTION,
     STUDY_PREDICTED,
     STUDY_CHECKED,  /* measured through the correction, at the last position; NULL before */

@@ -284,9 +284,11 @@ START_TEST(targets_are_met)
     } cases[] = {
         {"flat", 100, 0},        {"tilt:-0.8", 100, 0.8 * 3.3219}, {"tilt:-0.8", 8000, -2.4},
         {"house", 50, 4 + 0.5},  {"house", 20000 / 1.5, -2.148},   {"t.txt", 50, 3},
-        {"t.txt", 2000, -1.505},
+        {"t.txt", 2000, -1.505}, {"autoeq.csv", 200, 2},           {"autoeq.csv", 8000, -3},
     };
     mask_save_text("pulse.txt", "rate: 48000\n1\n0\n");
+    mask_save_text("autoeq.csv", "frequency,raw\n20.00,4.00\n100.00,2.00\n250.00,2.00\n"
+                                 "1000.00,0.00\n5000.00,-3.00\n20000.00,-3.00\n");
     mask_save_text("t.txt", "20 73\n100 73\n1000 70\n4000 67\n"); /* aligned in level */
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char spec[64];

@@ -15,7 +15,7 @@ struct vst3_parameter {
     struct vst3_scale scale;
     float sent;   /* value that the component has; NaN: the value must be sent */
     float told;   /* value whose normalized value comes from the plugin; NaN: none */
-    double exact; /* that normalized value */
+    double exact; /* normalized value of `told` */
     double seen;  /* normalized value that the controller had when halo last asked */
 };
 

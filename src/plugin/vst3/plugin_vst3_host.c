@@ -137,7 +137,7 @@ struct vst3_attribute {
     struct vst3_attribute *next;
     char *id;
     char kind;      /* 'i', 'f', 's' or 'b' */
-    uint32_t bytes; /* of the value */
+    uint32_t bytes; /* length of the value */
     _Alignas(16) unsigned char value[];
 };
 

@@ -24,7 +24,7 @@ struct vst3_module {
     struct vst3_module *next;
     size_t uses;
     char *path, *real; /* path of the bundle as given, and without links */
-    void *handle;      /* of the library */
+    void *handle;      /* dlopen's handle of the library */
     struct vst3_plugin_factory3 *factory;
     bool (*leave)(void);
 };
@@ -230,7 +230,7 @@ void vst3_hex(const struct vst3_id *id, char hex[VST3_HEX])
 /* ---- names ---- */
 
 struct bundle_name {
-    const char *name; /* with or without the ending */
+    const char *name; /* name of the bundle, with or without the ending */
     size_t length;    /* without it */
     char *path;       /* the bundle that was found; NULL: none, or memory */
 };
