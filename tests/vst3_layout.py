@@ -17,7 +17,7 @@ text = re.sub(r"/\*.*?\*/", "",
 HEADERS = ["base/ipluginbase.h", "base/ibstream.h", "vst/ivstcomponent.h", "vst/ivstaudioprocessor.h",
            "vst/ivsteditcontroller.h", "vst/ivstparameterchanges.h", "vst/ivstprocesscontext.h",
            "vst/ivsthostapplication.h", "vst/ivstmessage.h", "vst/ivstattributes.h", "vst/ivstunits.h",
-           "base/funknown.h"]
+           "base/funknown.h", "gui/iplugview.h"]
 theirs = "\n".join((folder / "pluginterfaces" / name).read_text() for name in HEADERS)
 theirs = re.sub(r"/\*.*?\*/", "", re.sub(r"//.*", "", theirs), flags=re.S)
 OTHER_NAMES = {"factory_info": "PFactoryInfo", "class_info": "PClassInfo", "class_info2": "PClassInfo2",
@@ -93,7 +93,7 @@ for name in re.findall(r"vst3_(\w+)_iid =", text):
     interface = OTHER_NAMES.get(name, "I" + camel(name, True))
     scope = "" if f"I{camel(name, True)}" in theirs.split("namespace Vst")[0] else "Vst::"
     c.append(f'H("{name}", &vst3_{name}_iid);')
-    cpp.append(f'{{ using namespace Steinberg; using namespace Steinberg::Vst; '
+    cpp.append(f'{{ using namespace Steinberg; using namespace Steinberg::Vst; using namespace Steinberg::Linux; '
                f'H("{name}", {interface}_iid); }}')
 for names in re.findall(r"enum \{(.*?)\}", text, flags=re.S):
     for constant in re.findall(r"\bVST3_(\w+)\s*(?:=[^,]*)?(?:,|$)", names.strip()):

@@ -117,6 +117,41 @@ HALO_REALTIME void plugin_side_complain(struct plugin_side *side, const char *wh
     atomic_store(&side->complaint, side->text);
 }
 
+/* ---- values that a plugin changes by itself ---- */
+
+enum status plugin_edits_init(struct plugin_edits *edits, size_t parameters)
+{
+    *edits = (struct plugin_edits){.size = parameters + 1};
+    edits->ring = calloc(edits->size, sizeof *edits->ring);
+    return edits->ring ? STATUS_OK : fail_memory("a plugin");
+}
+
+void plugin_edits_free(struct plugin_edits *edits)
+{
+    free(edits->ring);
+}
+
+HALO_REALTIME bool plugin_edits_add(struct plugin_edits *edits, size_t parameter, double value)
+{
+    size_t at = atomic_load(&edits->added);
+    if (at - atomic_load(&edits->taken) == edits->size)
+        return false;
+    edits->ring[at % edits->size] = (struct plugin_edit){parameter, value};
+    atomic_store(&edits->added, at + 1);
+    return true;
+}
+
+HALO_REALTIME bool plugin_edits_take(struct plugin_edits *edits, size_t *parameter, double *value)
+{
+    size_t at = atomic_load(&edits->taken);
+    if (at == atomic_load(&edits->added))
+        return false;
+    *parameter = edits->ring[at % edits->size].parameter;
+    *value = edits->ring[at % edits->size].value;
+    atomic_store(&edits->taken, at + 1);
+    return true;
+}
+
 /* ---- the main thread of a live plugin ---- */
 
 enum { POLL_MS = 5 };

@@ -58,6 +58,26 @@ static inline unsigned plugin_side_take(struct plugin_side *side)
     return atomic_fetch_and(&side->asked, PLUGIN_ASKED_RESTART) & ~(unsigned)PLUGIN_ASKED_RESTART;
 }
 
+/* ---- values that a plugin changes by itself ---- */
+
+/* Passes values of parameters from the main thread to the step, which may be the same thread. */
+struct plugin_edits {
+    size_t size;
+    struct plugin_edit {
+        size_t parameter;
+        double value;
+    } *ring;
+    atomic_size_t added, taken;
+};
+
+/* `parameters`: their number. Errors: memory. */
+MUST_CHECK enum status plugin_edits_init(struct plugin_edits *edits, size_t parameters);
+void plugin_edits_free(struct plugin_edits *edits);
+
+/* Real-time. False: there is no room until the step has taken values; or there is no value. */
+bool plugin_edits_add(struct plugin_edits *edits, size_t parameter, double value);
+bool plugin_edits_take(struct plugin_edits *edits, size_t *parameter, double *value);
+
 /* ---- the main thread of a live plugin ---- */
 
 /* A thread that carries out what the plugin asks for, while the step goes on. For a restart the two

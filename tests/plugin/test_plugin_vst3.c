@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 enum { RATE = PLUGIN_RIG_RATE, BLOCK = PLUGIN_RIG_BLOCK, FRAMES = 40000, CHANNELS = 2 };
 
@@ -226,6 +227,54 @@ START_TEST(edits_of_the_controller_are_sent)
     command_done(RENDER "rules:edits");
     plugin_rig_expect_gain("out.wav", 0, BLOCK, 0, 1);
     plugin_rig_expect_gain("out.wav", BLOCK, FRAMES, 0, plugin_rig_from_db(-20));
+}
+
+/* Live they do, too: an edit that the component asks for in a block, and one by a timer and a pipe
+ * that the host watches for the controller. */
+START_TEST(edits_of_a_live_controller_are_sent)
+{
+    static const char *const ids[] = {"rules:edits", "rules:loop"};
+    const struct timespec period = {.tv_nsec = BLOCK * 1000000000L / RATE};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        struct plugin_rig_live live;
+        plugin_rig_open(&live, "vst3", ids[i]);
+        struct plugin_change change = {.port = plugin_rig_port(live.info, "gain"), .value = -6};
+        plugin_rig_run(&live, &change);
+        double now = 0, wanted = 0.25 * plugin_rig_from_db(-20);
+        for (size_t block = 0; block < 100000 && fabs(now - wanted) > 1e-6; block++) {
+            plugin_rig_run(&live, NULL);
+            now = (double)live.out.data[0][BLOCK - 1];
+            nanosleep(&period, NULL);
+        }
+        ck_assert_double_eq_tol(now, wanted, 1e-6);
+        change.value = -3; /* what the host sets afterwards counts */
+        plugin_rig_run(&live, &change);
+        for (size_t block = 0; block < 200; block++)
+            plugin_rig_run(&live, NULL);
+        ck_assert_double_eq_tol((double)live.out.data[0][BLOCK - 1], 0.25 * plugin_rig_from_db(-3),
+                                1e-6);
+        plugin_rig_close(&live);
+    }
+}
+
+/* A plugin that wants to be loaded anew is another object afterwards, with its values. */
+START_TEST(a_plugin_is_loaded_anew)
+{
+    begin();
+    command_done(RENDER "rules:reloads,gain=-3,at=0.5s:delay=100");
+    plugin_rig_expect_gain("out.wav", 0, RATE / 2 - 100, 0, plugin_rig_from_db(-3));
+    plugin_rig_expect_gain("out.wav", RATE / 2 + 2 * BLOCK, FRAMES, 0, 2 * plugin_rig_from_db(-3));
+    struct plugin_rig_live live;
+    plugin_rig_open(&live, "vst3", "rules:reloads");
+    plugin_rig_run(&live, NULL);
+    double before = (double)live.out.data[0][BLOCK - 1];
+    struct plugin_change change = {.port = plugin_rig_port(live.info, "delay"), .value = 64};
+    plugin_rig_run(&live, &change);
+    ck_assert_uint_lt(plugin_rig_await(&live, 64), 2000);
+    while (live.out.data[0][BLOCK - 1] == 0)
+        plugin_rig_run(&live, NULL);
+    ck_assert_double_eq_tol((double)live.out.data[0][BLOCK - 1], 2 * before, 1e-6);
+    plugin_rig_close(&live);
 }
 
 START_TEST(channels_follow_the_buses)

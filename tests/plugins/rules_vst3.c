@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { RING = 4096, CHANNELS = 2, CHANNELS_MOST = 8, ECHO = 1000 /* frames */, FIRST_ID = 100 };
 
@@ -30,6 +31,8 @@ enum deed {
     OWN_THREAD,    /* reports its latency on a thread of its own */
     DEAF,          /* ignores the values of a block without frames */
     EDITS,         /* its controller sets the gain to -20 dB when its component asks for that */
+    LOOP,          /* as EDITS, when a timer and a pipe of the host's run loop have called it */
+    RELOADS,       /* wants to be loaded anew for another delay; doubles the gain each time */
     APART,         /* as DPF's plugins are: see is_apart() */
     NOTES,         /* has an input for notes beside that for sound */
     INSTRUMENT,    /* has no input for sound */
@@ -64,6 +67,8 @@ static const char *const names[DEEDS] = {
     [OWN_THREAD] = "own-thread",
     [DEAF] = "deaf",
     [EDITS] = "edits",
+    [LOOP] = "loop",
+    [RELOADS] = "reloads",
     [APART] = "apart",
     [NOTES] = "notes",
     [INSTRUMENT] = "instrument",
@@ -102,8 +107,13 @@ struct rules {
     struct rules *partner; /* the controller of a component, by a message */
     uint32_t latency;
     double values[VALUES]; /* normalized */
-    uint32_t at;           /* in the rings */
-    int64_t next;          /* frame where the next block should be */
+    double loudness;       /* of a plugin that is loaded anew */
+    struct vst3_event_handler event;
+    struct vst3_timer_handler timer;
+    int pipe[2], watches;      /* watches: references of the run loop */
+    bool has_timer, has_event; /* they have been called */
+    uint32_t at;               /* in the rings */
+    int64_t next;              /* frame where the next block should be */
     int32_t channels;
     float rings[CHANNELS_MOST][RING];
 };
@@ -188,6 +198,101 @@ REFERENCES(controller)
 REFERENCES(point)
 REFERENCES(units)
 
+/* ---- the host's run loop ---- */
+
+static void *factory_context; /* where the SDK's plugins look for a run loop */
+
+static struct vst3_run_loop *run_loop(void)
+{
+    struct vst3_unknown *context = factory_context;
+    void *loop = NULL;
+    check(context && context->calls->query_interface(context, &vst3_run_loop_iid, &loop) == VST3_OK,
+          "the factory's context has a run loop");
+    return loop;
+}
+
+static void edit(struct rules *rules)
+{
+    rules->values[GAIN] = 0.5;
+    rules->handler->calls->begin_edit(rules->handler, FIRST_ID + GAIN);
+    rules->handler->calls->perform_edit(rules->handler, FIRST_ID + GAIN, 0.5);
+    rules->handler->calls->end_edit(rules->handler, FIRST_ID + GAIN);
+}
+
+static int32_t query_watcher(void *self, const struct vst3_id *iid, void **object)
+{
+    (void)iid;
+    *object = self;
+    return VST3_OK;
+}
+
+static uint32_t add_event(void *self)
+{
+    return (uint32_t)++OF(self, event)->watches;
+}
+
+static uint32_t release_event(void *self)
+{
+    return (uint32_t)--OF(self, event)->watches;
+}
+
+static uint32_t add_timer(void *self)
+{
+    return (uint32_t)++OF(self, timer)->watches;
+}
+
+static uint32_t release_timer(void *self)
+{
+    return (uint32_t)--OF(self, timer)->watches;
+}
+
+static void on_timer(void *self)
+{
+    struct rules *rules = OF(self, timer);
+    if (rules->has_event && !rules->has_timer)
+        edit(rules);
+    rules->has_timer = rules->has_event;
+}
+
+static void on_event(void *self, int fd)
+{
+    struct rules *rules = OF(self, event);
+    char byte = 0;
+    check(fd == rules->pipe[0] && read(fd, &byte, 1) == 1 && byte == 'x',
+          "a pipe that is readable");
+    check(!rules->has_event, "no call for a pipe that is empty");
+    rules->has_event = true;
+}
+
+static void join_loop(struct rules *rules)
+{
+    static const struct vst3_event_handler_calls event = {query_watcher, add_event, release_event,
+                                                          on_event};
+    static const struct vst3_timer_handler_calls timer = {query_watcher, add_timer, release_timer,
+                                                          on_timer};
+    struct vst3_run_loop *loop = run_loop();
+    rules->event.calls = &event;
+    rules->timer.calls = &timer;
+    check(pipe(rules->pipe) == 0 && write(rules->pipe[1], "x", 1) == 1, "a pipe");
+    check(loop->calls->register_timer(loop, NULL, 5) != VST3_OK &&
+              loop->calls->register_timer(loop, &rules->timer, 0) != VST3_OK &&
+              loop->calls->register_event_handler(loop, &rules->event, -1) != VST3_OK &&
+              loop->calls->register_timer(loop, &rules->timer, 5) == VST3_OK &&
+              loop->calls->register_event_handler(loop, &rules->event, rules->pipe[0]) == VST3_OK,
+          "the run loop takes what is valid");
+}
+
+static void leave_loop(struct rules *rules)
+{
+    struct vst3_run_loop *loop = run_loop();
+    check(loop->calls->unregister_timer(loop, &rules->timer) == VST3_OK &&
+              loop->calls->unregister_event_handler(loop, &rules->event) == VST3_OK &&
+              loop->calls->unregister_timer(loop, &rules->timer) != VST3_OK && rules->watches == 0,
+          "the run loop gives back what it has");
+    close(rules->pipe[0]);
+    close(rules->pipe[1]);
+}
+
 /* ---- a life ---- */
 
 static int32_t initialise(struct rules *rules, void *context)
@@ -205,6 +310,8 @@ static int32_t initialise(struct rules *rules, void *context)
     bool fails =
         rules->deed == INIT_FALSE || (rules->deed == CONTROLLER_FALSE && !rules->is_component);
     rules->is_initialised = !fails;
+    if (rules->deed == LOOP && !rules->is_component)
+        join_loop(rules);
     return fails ? VST3_INTERNAL_ERROR : VST3_OK;
 }
 
@@ -224,6 +331,8 @@ static int32_t terminate(struct rules *rules)
     check(rules->is_initialised, "initialize() before terminate()");
     check(!rules->is_active && !rules->in_process, "setActive(false) before terminate()");
     check(!rules->handler, "no handler is left at terminate()");
+    if (rules->deed == LOOP && !rules->is_component)
+        leave_loop(rules);
     rules->host->calls->release(rules->host);
     rules->is_initialised = false;
     return VST3_OK;
@@ -464,7 +573,8 @@ static double run_frame(struct rules *rules, int32_t channel, uint32_t frame, do
     if (rules->deed == TAIL)
         delayed += 0.5F * ring[(now + RING - ECHO) % RING];
     double gain = rules->values[BYPASS] >= 0.5 ? 1 : gain_of(rules);
-    return rules->deed == NAN_DEED ? (double)NAN : (double)(float)((double)delayed * gain);
+    return rules->deed == NAN_DEED ? (double)NAN
+                                   : (double)(float)((double)delayed * gain * rules->loudness);
 }
 
 static void run_channel(struct rules *rules, struct vst3_process_data *data, int32_t channel)
@@ -501,6 +611,8 @@ static void *report_latency(void *argument)
     return NULL;
 }
 
+static int reloads; /* times that a plugin asked for one */
+
 /* What a plugin asks of the host after a block, through its controller. */
 static void ask_host(struct rules *rules, uint32_t before)
 {
@@ -513,17 +625,16 @@ static void ask_host(struct rules *rules, uint32_t before)
         rules->latency = now;
         pthread_create(&thread, NULL, report_latency, rules);
         pthread_join(thread, NULL);
+    } else if (now != before && rules->deed == RELOADS) {
+        reloads++;
+        partner->handler->calls->restart_component(partner->handler, VST3_RELOAD_COMPONENT);
     } else if (now != before) {
         partner->handler->calls->restart_component(partner->handler, VST3_LATENCY_CHANGED);
     }
     if (rules->deed == IO_CHANGED)
         partner->handler->calls->restart_component(partner->handler, VST3_IO_CHANGED);
-    if (rules->deed == EDITS && fabs(partner->values[GAIN] - 0.5) > 1e-9) {
-        partner->values[GAIN] = 0.5;
-        partner->handler->calls->begin_edit(partner->handler, FIRST_ID + GAIN);
-        partner->handler->calls->perform_edit(partner->handler, FIRST_ID + GAIN, 0.5);
-        partner->handler->calls->end_edit(partner->handler, FIRST_ID + GAIN);
-    }
+    if (rules->deed == EDITS && fabs(partner->values[GAIN] - 0.5) > 1e-9)
+        edit(partner);
 }
 
 static int32_t process(void *self, struct vst3_process_data *data)
@@ -898,6 +1009,7 @@ static struct rules *make_rules(enum deed deed, bool is_component)
                             .channels = CHANNELS,
                             .is_component = is_component,
                             .is_controller = !is_component || deed == JOINED};
+    rules->loudness = deed == RELOADS ? 1 << reloads : 1;
     for (size_t i = 0; i < VALUES; i++)
         rules->values[i] = about[i].initial;
     if (is_apart(rules))
@@ -984,6 +1096,7 @@ static int32_t set_host(void *self, void *context)
 {
     (void)self;
     check(context != NULL, "a context for the factory");
+    factory_context = context;
     return VST3_OK;
 }
 

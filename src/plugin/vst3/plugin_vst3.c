@@ -1,13 +1,12 @@
 #include "plugin/vst3/plugin_vst3.h"
 
+#include "base/monotonic.h"
 #include "base/realtime.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct vst3_parameter {
     size_t port;
@@ -16,7 +15,7 @@ struct vst3_parameter {
     float sent;   /* value that the component has; NaN: the value must be sent */
     float told;   /* value whose normalized value comes from the plugin; NaN: none */
     double exact; /* normalized value of `told` */
-    double seen;  /* normalized value that the controller had when halo last asked */
+    double seen;  /* the controller's normalized value when halo last asked; main thread */
 };
 
 struct vst3_buses { /* the buses of one direction */
@@ -41,8 +40,11 @@ struct vst3_instance {
     atomic_uint reported_latency;
     struct vst3_buses in, out;
     struct vst3_changes changes, reports;
-    struct vst3_changes told; /* reports that the main thread gives to the controller */
-    atomic_bool is_telling;   /* `told` belongs to the main thread */
+    struct vst3_changes told;  /* reports that the main thread gives to the controller */
+    atomic_bool is_telling;    /* `told` belongs to the main thread */
+    struct plugin_edits edits; /* normalized values by parameter */
+    atomic_llong sent_at;      /* monotonic_ns() when a value was last sent */
+    bool has_edits;            /* the controller may have changed values; main thread */
     struct plugin_tempo tempo;
     struct vst3_process_context context;
     int64_t time;                   /* frames since the last reset */
@@ -57,18 +59,64 @@ HALO_REALTIME static double normal_of(const struct vst3_parameter *parameter, fl
                                     : vst3_scale_normal(&parameter->scale, (double)value);
 }
 
+static const double SAME = 1e-6;          /* distance of normalized values that are one */
+static const int64_t SETTLES = 300000000; /* ns */
+
+/* The controller changed values by itself: the step gets them as edits. A separate controller does
+ * not know the values of automation, so its values count only if they change. Returns whether there
+ * was room. */
+static bool find_edits(struct vst3_instance *instance)
+{
+    struct vst3_edit_controller *controller = instance->handle.controller;
+    for (size_t i = 0; controller && i < instance->parameter_count; i++) {
+        struct vst3_parameter *parameter = &instance->parameters[i];
+        double normal = controller->calls->get_param_normalized(controller, parameter->id);
+        if (!isfinite(normal) || fabs(normal - parameter->seen) < SAME)
+            continue;
+        if (!plugin_edits_add(&instance->edits, i, normal))
+            return false;
+        parameter->seen = normal;
+    }
+    return true;
+}
+
+/* Many controllers report the values that the host has set, too, rounded to float, and live some
+ * time later. So edits are looked for when no value has been sent for a while. */
+static void find_edits_later(struct vst3_instance *instance)
+{
+    bool settles = instance->service && monotonic_ns() - atomic_load(&instance->sent_at) < SETTLES;
+    instance->has_edits = settles || !find_edits(instance);
+}
+
+HALO_REALTIME static void take_edits(struct vst3_instance *instance)
+{
+    double normal;
+    for (size_t i; plugin_edits_take(&instance->edits, &i, &normal);) {
+        struct vst3_parameter *parameter = &instance->parameters[i];
+        float *control = &instance->plugin.controls[parameter->port];
+        if (fabs(normal - normal_of(parameter, *control)) < SAME)
+            continue;
+        *control = parameter->told = (float)vst3_scale_value(&parameter->scale, normal);
+        parameter->exact = normal;
+        parameter->sent = (float)NAN;
+    }
+}
+
 /* Queue the values that were set and not sent yet. Many plugins ignore the values of a block
  * without frames, so the next block gets them again. */
 HALO_REALTIME static void collect_values(struct vst3_instance *instance, size_t frames)
 {
+    take_edits(instance);
     for (size_t i = 0; i < instance->parameter_count; i++) {
         struct vst3_parameter *parameter = &instance->parameters[i];
         float value = instance->plugin.controls[parameter->port];
         if (value == parameter->sent || !instance->plugin.info->ports[parameter->port].is_input)
             continue;
         if (vst3_changes_add(&instance->changes, parameter->id, normal_of(parameter, value)) &&
-            frames > 0)
+            frames > 0) {
             parameter->sent = value;
+            atomic_store(&instance->sent_at, monotonic_ns());
+        }
     }
 }
 
@@ -129,29 +177,6 @@ static void read_values(struct vst3_instance *instance, bool adopted)
     }
 }
 
-static const double SAME = 1e-6; /* distance of normalized values that are one */
-
-/* The controller changed values by itself: the component gets them with the next block. A separate
- * controller does not know the values of automation, so its values count only if they change. Many
- * controllers report the values that the host has set, too, rounded to float. */
-static void adopt_edits(struct vst3_instance *instance)
-{
-    struct vst3_edit_controller *controller = instance->handle.controller;
-    for (size_t i = 0; i < instance->parameter_count; i++) {
-        struct vst3_parameter *parameter = &instance->parameters[i];
-        float *control = &instance->plugin.controls[parameter->port];
-        double normal = controller->calls->get_param_normalized(controller, parameter->id);
-        double seen = parameter->seen;
-        parameter->seen = normal;
-        if (!isfinite(normal) || fabs(normal - seen) < SAME ||
-            fabs(normal - normal_of(parameter, *control)) < SAME)
-            continue;
-        *control = parameter->told = (float)vst3_scale_value(&parameter->scale, normal);
-        parameter->exact = normal;
-        parameter->sent = (float)NAN;
-    }
-}
-
 /* Tell the controller the values of the controls that the component has or gets. If `is_apart`, the
  * step may run meanwhile, and keeps its own conversions. */
 static void tell_controller(struct vst3_instance *instance, bool is_apart)
@@ -198,71 +223,6 @@ HALO_REALTIME static struct vst3_process_context *context_at(struct vst3_instanc
     context->time_sig_numerator = (int32_t)tempo->bar;
     context->time_sig_denominator = (int32_t)tempo->unit;
     return context;
-}
-
-/* ---- states ---- */
-
-static const char STATE_FILE[] = "state.vstpreset";
-
-static bool write_file(const char *path, const struct plugin_bytes *bytes)
-{
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return false;
-    fwrite(bytes->data, 1, bytes->size, file);
-    bool written = !ferror(file);
-    return fclose(file) == 0 && written;
-}
-
-static enum status save_state(struct vst3_instance *instance, const char *folder)
-{
-    const char *name = instance->plugin.info->id;
-    struct plugin_bytes bytes;
-    char *path = NULL;
-    enum status status = STATUS_OK;
-    tell_controller(instance, instance->service);
-    if (!vst3_preset_take(&instance->handle, &instance->about.cid, &bytes))
-        status = fail(CAUSE_OTHER, "cannot save the state of %s: the plugin failed", name);
-    else if (asprintf(&path, "%s/%s", folder, STATE_FILE) < 0)
-        path = NULL, status = fail_memory("a plugin's state");
-    else if ((mkdir(folder, 0777) != 0 && errno != EEXIST) || !write_file(path, &bytes))
-        status = fail_errno(errno, "cannot save the state of %s in %s", name, folder);
-    free(bytes.data);
-    free(path);
-    return status;
-}
-
-static struct flaw read_file(FILE *file, struct plugin_bytes *bytes)
-{
-    unsigned char piece[4096];
-    for (size_t count; (count = fread(piece, 1, sizeof piece, file)) > 0;)
-        if (plugin_bytes_write(bytes, piece, count) < 0)
-            return flaw_of_errno(EFBIG);
-    return ferror(file) ? flaw_of_errno(errno) : (struct flaw){CAUSE_OTHER, NULL};
-}
-
-/* Load a .vstpreset file, by a path whose owner is the caller. */
-static enum status load_file(struct vst3_instance *instance, const char *path)
-{
-    struct plugin_bytes bytes = {0};
-    FILE *file = fopen(path, "r");
-    struct flaw flaw = file ? read_file(file, &bytes) : flaw_of_errno(errno);
-    if (!flaw.text)
-        flaw = vst3_preset_give(&instance->handle, &instance->about.cid, &bytes);
-    if (file)
-        fclose(file);
-    free(bytes.data);
-    return flaw.text ? fail(flaw.cause, "cannot load %s: %s", path, flaw.text) : STATUS_OK;
-}
-
-static enum status load_state(struct vst3_instance *instance, const char *folder)
-{
-    char *path;
-    if (asprintf(&path, "%s/%s", folder, STATE_FILE) < 0)
-        return fail_memory("a plugin's state");
-    enum status status = load_file(instance, path);
-    free(path);
-    return status;
 }
 
 /* ---- the main thread ---- */
@@ -318,20 +278,91 @@ static void attend(struct vst3_instance *instance, unsigned asked)
         tell_reports(instance);
     if (asked & VST3_ASKED_LATENCY)
         atomic_store(&instance->reported_latency, processor->calls->get_latency_samples(processor));
-    /* When live, the step owns the values and gets changes by reports. */
-    if (asked & VST3_ASKED_VALUES && !instance->service && instance->handle.controller)
-        adopt_edits(instance);
+    if (asked & VST3_ASKED_VALUES || instance->has_edits)
+        find_edits_later(instance);
+}
+
+static void activate_buses(struct vst3_instance *instance, int32_t direction, int32_t count)
+{
+    struct vst3_component *component = instance->handle.component;
+    for (int32_t i = 0; i < count; i++) {
+        struct vst3_bus_info bus = {.media_type = VST3_AUDIO};
+        component->calls->get_bus_info(component, VST3_AUDIO, direction, i, &bus);
+        bool is_used = direction == VST3_OUTPUT || i == 0 || bus.bus_type == VST3_MAIN ||
+                       bus.flags & VST3_DEFAULT_ACTIVE || instance->has_side_chain;
+        component->calls->activate_bus(component, VST3_AUDIO, direction, i, is_used);
+    }
+}
+
+static enum status find_parameters(struct vst3_instance *instance)
+{
+    const struct plugin_info *info = instance->plugin.info;
+    struct vst3_parameter_info about;
+    size_t i = 0;
+    for (int32_t next = 0; vst3_parameter_next(instance->handle.controller, &next, &about); i++) {
+        struct vst3_parameter *parameter = &instance->parameters[i];
+        if (i == instance->parameter_count)
+            return fail(CAUSE_OTHER, "cannot run %s: its parameters have changed", info->id);
+        parameter->id = about.id;
+        parameter->sent = parameter->told = (float)NAN;
+        if (!parameter->scale.values && parameter->scale.maximum == 0)
+            TRY(vst3_scale_init(&parameter->scale, instance->handle.controller, &about));
+    }
+    return i == instance->parameter_count
+               ? STATUS_OK
+               : fail(CAUSE_OTHER, "cannot run %s: its parameters have changed", info->id);
+}
+
+static enum status make_handle(struct vst3_instance *instance)
+{
+    TRY(vst3_handle_make(instance->module, &instance->about, &instance->side, &instance->handle));
+    struct vst3_audio_processor *processor = instance->handle.processor;
+    instance->is_double =
+        processor->calls->can_process_sample_size(processor, VST3_SAMPLE32) != VST3_OK &&
+        processor->calls->can_process_sample_size(processor, VST3_SAMPLE64) == VST3_OK;
+    activate_buses(instance, VST3_INPUT, instance->in.count);
+    activate_buses(instance, VST3_OUTPUT, instance->out.count);
+    return find_parameters(instance);
+}
+
+/* Deactivation may leave sound: a new instance takes over the old one's state and values. */
+static void renew(struct vst3_instance *instance)
+{
+    struct plugin_bytes state = {0};
+    const struct vst3_id *cid = &instance->about.cid;
+    bool has_state = vst3_preset_take(&instance->handle, cid, &state);
+    vst3_handle_end(&instance->side, &instance->handle);
+    atomic_store(&instance->side.common.asked, 0);
+    atomic_store(&instance->is_telling, false);
+    if (make_handle(instance) != STATUS_OK)
+        vst3_handle_end(&instance->side, &instance->handle);
+    else if (has_state)
+        (void)vst3_preset_give(&instance->handle, cid, &state);
+    free(state.data);
+    read_values(instance, false);
+}
+
+/* Activate the plugin again, or a new instance of it if the plugin asks to be loaded anew. */
+static void restart(struct vst3_instance *instance)
+{
+    deactivate(instance);
+    if (atomic_exchange(&instance->side.reloads, false))
+        renew(instance);
+    if (instance->handle.component)
+        activate(instance);
+    else
+        plugin_side_complain(&instance->side.common, "it cannot be loaded anew: it is silent");
 }
 
 /* In files, after a block: carry out the plugin's requests. Returns whether it was restarted. */
 static bool attend_between_blocks(struct vst3_instance *instance)
 {
+    vst3_host_turn();
     attend(instance, plugin_side_take(&instance->side.common));
     if (!(atomic_load(&instance->side.common.asked) & PLUGIN_ASKED_RESTART))
         return false;
     stop_processing(instance);
-    deactivate(instance);
-    activate(instance);
+    restart(instance);
     return true;
 }
 
@@ -339,12 +370,12 @@ static void serve_requests(void *context, unsigned asked)
 {
     vst3_thread_enter();
     attend(context, asked);
+    vst3_host_turn();
 }
 
 static void serve_restart(void *context)
 {
-    deactivate(context);
-    activate(context);
+    restart(context);
 }
 
 HALO_REALTIME static void stop_for_restart(void *context)
@@ -513,66 +544,6 @@ static bool has_unsent(const struct vst3_instance *instance)
     return false;
 }
 
-static void activate_buses(struct vst3_instance *instance, int32_t direction, int32_t count)
-{
-    struct vst3_component *component = instance->handle.component;
-    for (int32_t i = 0; i < count; i++) {
-        struct vst3_bus_info bus = {.media_type = VST3_AUDIO};
-        component->calls->get_bus_info(component, VST3_AUDIO, direction, i, &bus);
-        bool is_used = direction == VST3_OUTPUT || i == 0 || bus.bus_type == VST3_MAIN ||
-                       bus.flags & VST3_DEFAULT_ACTIVE || instance->has_side_chain;
-        component->calls->activate_bus(component, VST3_AUDIO, direction, i, is_used);
-    }
-}
-
-static enum status find_parameters(struct vst3_instance *instance)
-{
-    const struct plugin_info *info = instance->plugin.info;
-    struct vst3_parameter_info about;
-    size_t i = 0;
-    for (int32_t next = 0; vst3_parameter_next(instance->handle.controller, &next, &about); i++) {
-        struct vst3_parameter *parameter = &instance->parameters[i];
-        if (i == instance->parameter_count)
-            return fail(CAUSE_OTHER, "cannot run %s: its parameters have changed", info->id);
-        parameter->id = about.id;
-        parameter->sent = parameter->told = (float)NAN;
-        if (!parameter->scale.values && parameter->scale.maximum == 0)
-            TRY(vst3_scale_init(&parameter->scale, instance->handle.controller, &about));
-    }
-    return i == instance->parameter_count
-               ? STATUS_OK
-               : fail(CAUSE_OTHER, "cannot run %s: its parameters have changed", info->id);
-}
-
-static enum status make_handle(struct vst3_instance *instance)
-{
-    TRY(vst3_handle_make(instance->module, &instance->about, &instance->side, &instance->handle));
-    struct vst3_audio_processor *processor = instance->handle.processor;
-    instance->is_double =
-        processor->calls->can_process_sample_size(processor, VST3_SAMPLE32) != VST3_OK &&
-        processor->calls->can_process_sample_size(processor, VST3_SAMPLE64) == VST3_OK;
-    activate_buses(instance, VST3_INPUT, instance->in.count);
-    activate_buses(instance, VST3_OUTPUT, instance->out.count);
-    return find_parameters(instance);
-}
-
-/* Deactivation may leave sound: a new instance takes over the old one's state and values. */
-static void renew(struct vst3_instance *instance)
-{
-    struct plugin_bytes state = {0};
-    const struct vst3_id *cid = &instance->about.cid;
-    bool has_state = vst3_preset_take(&instance->handle, cid, &state);
-    vst3_handle_end(&instance->side, &instance->handle);
-    atomic_store(&instance->side.common.asked, 0);
-    atomic_store(&instance->is_telling, false);
-    if (make_handle(instance) != STATUS_OK)
-        vst3_handle_end(&instance->side, &instance->handle);
-    else if (has_state)
-        (void)vst3_preset_give(&instance->handle, cid, &state);
-    free(state.data);
-    read_values(instance, false);
-}
-
 /* Load the program of "plugin:NUMBER". The component gets it as a value. A controller that is apart
  * (DPF's) may load the program alone: then the component gets the controller's values. */
 static enum status load_program(struct vst3_instance *instance, const char *number)
@@ -587,7 +558,8 @@ static enum status load_program(struct vst3_instance *instance, const char *numb
     double normal = (double)program / about.step_count;
     read_values(instance, true); /* the component gets the program alone */
     controller->calls->set_param_normalized(controller, about.id, normal);
-    adopt_edits(instance);
+    (void)find_edits(instance);
+    take_edits(instance);
     bool knows = has_unsent(instance);
     vst3_changes_add(&instance->changes, about.id, normal);
     deliver_values(instance);
@@ -606,7 +578,7 @@ static enum status load_preset(struct vst3_instance *instance)
     const char *uri = instance->preset;
     if (strncmp(uri, in_plugin, sizeof in_plugin - 1) == 0)
         return load_program(instance, uri + sizeof in_plugin - 1);
-    return load_file(instance, uri + sizeof in_file - 1);
+    return vst3_state_load_file(&instance->handle, &instance->about.cid, uri + sizeof in_file - 1);
 }
 
 static void vst3_instance_reset(struct plugin *plugin)
@@ -678,6 +650,7 @@ static enum status list_parameters(struct vst3_instance *instance)
             instance->latency_port = i;
         else if (info->ports[i].type == PLUGIN_CONTROL)
             instance->parameters[instance->parameter_count++].port = i;
+    TRY(plugin_edits_init(&instance->edits, instance->parameter_count));
     TRY(vst3_changes_init(&instance->changes, instance->parameter_count));
     TRY(vst3_changes_init(&instance->told, VST3_PARAMETERS_MOST));
     return vst3_changes_init(&instance->reports, VST3_PARAMETERS_MOST);
@@ -698,7 +671,7 @@ static enum status build(struct vst3_instance *instance, const struct plugin_set
     if (instance->preset)
         TRY(load_preset(instance));
     if (settings->state)
-        TRY(load_state(instance, settings->state));
+        TRY(vst3_state_load(&instance->handle, &instance->about.cid, settings->state));
     /* Controls take the values of a preset or state; else the plugin gets the initial values. */
     read_values(instance, settings->preset || settings->state);
     return settings->live ? plugin_service_create(&service_calls, instance, &instance->side.common,
@@ -723,6 +696,7 @@ static void vst3_instance_destroy(struct plugin *plugin)
     vst3_changes_free(&instance->changes);
     vst3_changes_free(&instance->reports);
     vst3_changes_free(&instance->told);
+    plugin_edits_free(&instance->edits);
     plugin_ports_free(plugin);
     free_buses(&instance->in);
     free_buses(&instance->out);
@@ -769,7 +743,9 @@ static enum status vst3_instance_save(struct plugin *plugin, const char *folder)
     bool lacks = !instance->service && has_unsent(instance);
     if (lacks)
         deliver_values(instance);
-    enum status status = save_state(instance, folder);
+    tell_controller(instance, instance->service);
+    enum status status =
+        vst3_state_save(&instance->handle, &instance->about.cid, plugin->info->id, folder);
     plugin_service_resume(instance->service);
     if (lacks)
         vst3_instance_reset(plugin);

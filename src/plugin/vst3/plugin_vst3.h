@@ -79,6 +79,7 @@ enum {
 struct vst3_side {
     struct plugin_side common;
     struct vst3_component_handler handler; /* given to the controller */
+    atomic_bool reloads;                   /* the restart that is asked for is to load it anew */
 };
 
 void vst3_side_init(struct vst3_side *side, const char *name);
@@ -87,8 +88,19 @@ void vst3_side_init(struct vst3_side *side, const char *name);
  * restart: JUCE's plugins report from a thread of their own, at any time, after the change. */
 void vst3_thread_enter(void);
 
-/* The context of plugins: struct vst3_host_application. */
+/* A message or a list of attributes for a plugin. Returns a result. */
+int32_t vst3_letter_make(const struct vst3_id *cid, const struct vst3_id *iid, void **object);
+
+/* The context of plugins: struct vst3_host_application, which is a struct vst3_run_loop, too. In
+ * plugin_vst3_loop.c. */
 void *vst3_host(void);
+
+/* Call the plugins' timers that are due, and handlers of descriptors that can be read. On a main
+ * thread; if another one is doing so, nothing is done. */
+void vst3_host_turn(void);
+
+/* Forget all timers and descriptors: no module is loaded any more. */
+void vst3_host_forget(void);
 
 /* A stream for a state. Its bytes are freed by the caller. */
 struct vst3_stream {
@@ -137,6 +149,8 @@ void vst3_handle_end(struct vst3_side *side, struct vst3_handle *handle); /* dea
 /* Let the controller know the values of the component. */
 void vst3_handle_sync(const struct vst3_handle *handle);
 
+/* ---- states: plugin_vst3_state.c ---- */
+
 /* Get the state as the bytes of a .vstpreset file, which the caller frees. False: it failed. */
 bool vst3_preset_take(const struct vst3_handle *handle, const struct vst3_id *cid,
                       struct plugin_bytes *file);
@@ -145,6 +159,17 @@ bool vst3_preset_take(const struct vst3_handle *handle, const struct vst3_id *ci
  * */
 struct flaw vst3_preset_give(const struct vst3_handle *handle, const struct vst3_id *cid,
                              const struct plugin_bytes *file);
+
+/* Save the state in a folder, which is made. Errors: the plugin's or the system's. */
+MUST_CHECK enum status vst3_state_save(const struct vst3_handle *handle, const struct vst3_id *cid,
+                                       const char *name, const char *folder);
+
+/* Load a state from such a folder, or a .vstpreset file. Errors: it cannot be read, it is damaged,
+ * the plugin refuses it. */
+MUST_CHECK enum status vst3_state_load(const struct vst3_handle *handle, const struct vst3_id *cid,
+                                       const char *folder);
+MUST_CHECK enum status vst3_state_load_file(const struct vst3_handle *handle,
+                                            const struct vst3_id *cid, const char *path);
 
 /* ---- descriptions: plugin_vst3_describe.c ---- */
 

@@ -70,7 +70,6 @@ HALO_REALTIME static uint32_t keep_alive(void *self)
     }
 
 FIXED_QUERY(query_handler, vst3_component_handler_iid)
-FIXED_QUERY(query_host, vst3_host_application_iid)
 FIXED_QUERY(query_stream, vst3_bstream_iid)
 FIXED_QUERY(query_queue, vst3_param_value_queue_iid)
 FIXED_QUERY(query_changes, vst3_parameter_changes_iid)
@@ -108,8 +107,10 @@ static int32_t restart_component(void *self, int32_t flags)
     unsigned asked = 0;
     if (flags & VST3_LATENCY_CHANGED)
         asked |= is_ours ? PLUGIN_ASKED_RESTART : VST3_ASKED_LATENCY;
-    if (flags & VST3_RELOAD_COMPONENT)
+    if (flags & VST3_RELOAD_COMPONENT) {
+        atomic_store(&side_of_handler(self)->reloads, true);
         asked |= PLUGIN_ASKED_RESTART;
+    }
     if (flags & VST3_PARAM_VALUES_CHANGED)
         asked |= VST3_ASKED_VALUES;
     if (flags & VST3_IO_CHANGED && !side->loads)
@@ -337,21 +338,8 @@ static struct vst3_letter *make_letter(void)
     return letter;
 }
 
-/* ---- the host ---- */
-
-static int32_t host_name(void *self, uint16_t *name)
+int32_t vst3_letter_make(const struct vst3_id *cid, const struct vst3_id *iid, void **object)
 {
-    (void)self;
-    static const char text[] = "halo";
-    for (size_t i = 0; i < sizeof text; i++)
-        name[i] = (uint16_t)text[i];
-    return VST3_OK;
-}
-
-static int32_t host_make(void *self, const struct vst3_id *cid, const struct vst3_id *iid,
-                         void **object)
-{
-    (void)self;
     *object = NULL;
     bool is_message = is_id(cid, &vst3_message_iid), is_list = is_id(cid, &vst3_attribute_list_iid);
     if ((!is_message && !is_list) || !is_id(iid, cid))
@@ -360,14 +348,6 @@ static int32_t host_make(void *self, const struct vst3_id *cid, const struct vst
     if (letter)
         *object = is_message ? (void *)&letter->message : &letter->list;
     return letter ? VST3_OK : VST3_OUT_OF_MEMORY;
-}
-
-void *vst3_host(void)
-{
-    static const struct vst3_host_application_calls calls = {query_host, keep_alive, keep_alive,
-                                                             host_name, host_make};
-    static struct vst3_host_application host = {&calls};
-    return &host;
 }
 
 /* ---- streams ---- */
@@ -659,117 +639,4 @@ void vst3_handle_end(struct vst3_side *side, struct vst3_handle *handle)
     release_object(handle->processor);
     release_object(handle->component);
     *handle = (struct vst3_handle){0};
-}
-
-/* ---- states: the bytes of a .vstpreset file ---- */
-
-/* A head of 48 bytes: "VST3", a version, the class in hexadecimal digits, the offset of the list.
- * Then the chunks. Then the list: "List", the number of chunks, and for each chunk its name, offset
- * and length. Numbers begin with their lowest byte. */
-enum { HEAD = 48, LIST_HEAD = 8, ENTRY = 20, CHUNKS = 2, CHUNKS_MOST = 128 };
-
-static const char chunk_names[CHUNKS][5] = {"Comp", "Cont"};
-
-static void put_number(struct plugin_bytes *file, uint64_t number, size_t bytes)
-{
-    unsigned char text[8];
-    for (size_t i = 0; i < bytes; i++)
-        text[i] = (unsigned char)(number >> (8 * i));
-    plugin_bytes_write(file, text, bytes);
-}
-
-static uint64_t get_number(const unsigned char *text, size_t bytes)
-{
-    uint64_t number = 0;
-    for (size_t i = bytes; i > 0; i--)
-        number = number << 8 | text[i - 1];
-    return number;
-}
-
-bool vst3_preset_take(const struct vst3_handle *handle, const struct vst3_id *cid,
-                      struct plugin_bytes *file)
-{
-    struct vst3_stream parts[CHUNKS] = {vst3_stream((struct plugin_bytes){0}),
-                                        vst3_stream((struct plugin_bytes){0})};
-    char hex[VST3_HEX];
-    size_t at = HEAD;
-    bool taken = handle->component->calls->get_state(handle->component, &parts[0]) == VST3_OK;
-    if (handle->controller)
-        handle->controller->calls->get_state(handle->controller, &parts[1]);
-    vst3_hex(cid, hex);
-    *file = (struct plugin_bytes){0};
-    plugin_bytes_write(file, "VST3\1\0\0", 8);
-    plugin_bytes_write(file, hex, VST3_HEX - 1);
-    put_number(file, HEAD + parts[0].bytes.size + parts[1].bytes.size, 8);
-    for (size_t i = 0; i < CHUNKS; i++)
-        plugin_bytes_write(file, parts[i].bytes.data, parts[i].bytes.size);
-    plugin_bytes_write(file, "List\2\0\0", 8);
-    for (size_t i = 0; i < CHUNKS; at += parts[i++].bytes.size) {
-        plugin_bytes_write(file, chunk_names[i], 4);
-        put_number(file, at, 8);
-        put_number(file, parts[i].bytes.size, 8);
-        taken &= file->size ==
-                 HEAD + parts[0].bytes.size + parts[1].bytes.size + LIST_HEAD + ENTRY * (i + 1);
-    }
-    for (size_t i = 0; i < CHUNKS; i++)
-        free(parts[i].bytes.data);
-    file->at = 0;
-    return taken;
-}
-
-/* Find the parts of the file that are named like chunks. False: the file is damaged. */
-static bool find_chunks(const struct plugin_bytes *file, struct plugin_bytes chunks[CHUNKS])
-{
-    uint64_t list = get_number(file->data + HEAD - 8, 8);
-    if (list < HEAD || list > file->size - LIST_HEAD || memcmp(file->data + list, "List", 4) != 0)
-        return false;
-    uint64_t count = get_number(file->data + list + 4, 4);
-    if (count > CHUNKS_MOST || count > (file->size - list - LIST_HEAD) / ENTRY)
-        return false;
-    for (uint64_t i = 0; i < count; i++) {
-        const unsigned char *entry = file->data + list + LIST_HEAD + ENTRY * i;
-        uint64_t at = get_number(entry + 4, 8), size = get_number(entry + 12, 8);
-        if (at > file->size || size > file->size - at)
-            return false;
-        for (size_t c = 0; c < CHUNKS; c++)
-            if (memcmp(entry, chunk_names[c], 4) == 0)
-                chunks[c] = (struct plugin_bytes){.data = file->data + at, .size = (size_t)size};
-    }
-    return true;
-}
-
-/* A plugin without state of its own may not implement the call. */
-static bool is_taken(int32_t result)
-{
-    return result == VST3_OK || result == VST3_NOT_IMPLEMENTED;
-}
-
-static bool give_chunks(const struct vst3_handle *handle, struct plugin_bytes chunks[CHUNKS])
-{
-    struct vst3_component *component = handle->component;
-    struct vst3_edit_controller *controller = handle->controller;
-    struct vst3_stream parts[] = {vst3_stream(chunks[0]), vst3_stream(chunks[0]),
-                                  vst3_stream(chunks[1])};
-    if (chunks[0].size > 0 && !is_taken(component->calls->set_state(component, &parts[0])))
-        return false;
-    if (controller && chunks[0].size > 0)
-        controller->calls->set_component_state(controller, &parts[1]);
-    if (controller && chunks[1].size > 0)
-        controller->calls->set_state(controller, &parts[2]);
-    return true;
-}
-
-struct flaw vst3_preset_give(const struct vst3_handle *handle, const struct vst3_id *cid,
-                             const struct plugin_bytes *file)
-{
-    struct plugin_bytes chunks[CHUNKS] = {{0}};
-    char hex[VST3_HEX];
-    vst3_hex(cid, hex);
-    if (file->size < HEAD + LIST_HEAD || memcmp(file->data, "VST3", 4) != 0)
-        return (struct flaw){CAUSE_DAMAGED, "it is not a .vstpreset file"};
-    if (strncasecmp((const char *)file->data + 8, hex, VST3_HEX - 1) != 0)
-        return (struct flaw){CAUSE_UNSUPPORTED, "it is the state of another plugin"};
-    if (!find_chunks(file, chunks))
-        return (struct flaw){CAUSE_DAMAGED, "it is damaged"};
-    return (struct flaw){CAUSE_OTHER, give_chunks(handle, chunks) ? NULL : "the plugin refuses it"};
 }

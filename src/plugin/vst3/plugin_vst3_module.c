@@ -167,6 +167,8 @@ void vst3_module_close(struct vst3_module *module)
     free(module->path);
     free(module->real);
     free(module);
+    if (!modules)
+        vst3_host_forget();
 }
 
 /* ---- classes ---- */

@@ -333,6 +333,27 @@ VST3_INTERFACE(vst3_host_application)
                                void **object);
 };
 
+VST3_INTERFACE(vst3_event_handler)
+{
+    VST3_UNKNOWN_CALLS
+    void (*on_fdis_set)(void *self, int fd);
+};
+
+VST3_INTERFACE(vst3_timer_handler)
+{
+    VST3_UNKNOWN_CALLS
+    void (*on_timer)(void *self);
+};
+
+VST3_INTERFACE(vst3_run_loop)
+{
+    VST3_UNKNOWN_CALLS
+    int32_t (*register_event_handler)(void *self, void *handler, int fd);
+    int32_t (*unregister_event_handler)(void *self, void *handler);
+    int32_t (*register_timer)(void *self, void *handler, uint64_t milliseconds);
+    int32_t (*unregister_timer)(void *self, void *handler);
+};
+
 /* ---- identifiers of interfaces ---- */
 
 static const struct vst3_id
@@ -351,6 +372,9 @@ static const struct vst3_id
     vst3_connection_point_iid = VST3_ID(0x70A4156Fu, 0x6E6E4026u, 0x989148BFu, 0xAA60D8D1u),
     vst3_message_iid = VST3_ID(0x936F033Bu, 0xC6C047DBu, 0xBB0882F8u, 0x13C1E613u),
     vst3_attribute_list_iid = VST3_ID(0x1E5F0AEBu, 0xCC7F4533u, 0xA2544011u, 0x38AD5EE4u),
-    vst3_host_application_iid = VST3_ID(0x58E595CCu, 0xDB2D4969u, 0x8B6AAF8Cu, 0x36A664E5u);
+    vst3_host_application_iid = VST3_ID(0x58E595CCu, 0xDB2D4969u, 0x8B6AAF8Cu, 0x36A664E5u),
+    vst3_event_handler_iid = VST3_ID(0x561E65C9u, 0x13A0496Fu, 0x813A2C35u, 0x654D7983u),
+    vst3_timer_handler_iid = VST3_ID(0x10BDD94Fu, 0x41424774u, 0x821FAD8Fu, 0xECA72CA9u),
+    vst3_run_loop_iid = VST3_ID(0x18C35366u, 0x97764F1Au, 0x9C5B8385u, 0x7A871389u);
 
 #endif
