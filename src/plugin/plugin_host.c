@@ -117,6 +117,59 @@ HALO_REALTIME void plugin_side_complain(struct plugin_side *side, const char *wh
     atomic_store(&side->complaint, side->text);
 }
 
+/* ---- buffers ---- */
+
+enum status plugin_channels_init(struct plugin_channels *channels, size_t count, size_t block)
+{
+    channels->count = count;
+    channels->block = block;
+    channels->buffers = calloc(count + 1, sizeof *channels->buffers);
+    channels->doubles = calloc(count * block + 1, sizeof *channels->doubles);
+    if (!channels->buffers || !channels->doubles)
+        return fail_memory("a plugin");
+    plugin_channels_mute(channels);
+    return STATUS_OK;
+}
+
+void plugin_channels_free(struct plugin_channels *channels)
+{
+    free(channels->buffers);
+    free(channels->doubles);
+}
+
+HALO_REALTIME void plugin_channels_read(struct plugin_channels *channels, const float *const *in,
+                                        size_t frames)
+{
+    for (size_t i = 0; i < channels->count; i++) {
+        double *wide = channels->doubles + i * channels->block;
+        channels->buffers[i] = channels->is_double ? (void *)wide : (void *)in[i];
+        for (size_t f = 0; channels->is_double && f < frames; f++)
+            wide[f] = (double)in[i][f];
+    }
+}
+
+HALO_REALTIME void plugin_channels_write(struct plugin_channels *channels, float *const *out)
+{
+    for (size_t i = 0; i < channels->count; i++)
+        channels->buffers[i] =
+            channels->is_double ? (void *)(channels->doubles + i * channels->block) : out[i];
+}
+
+HALO_REALTIME void plugin_channels_get(const struct plugin_channels *channels, float *const *out,
+                                       size_t frames)
+{
+    for (size_t i = 0; channels->is_double && i < channels->count; i++)
+        for (size_t f = 0; f < frames; f++)
+            out[i][f] = (float)channels->doubles[i * channels->block + f];
+}
+
+HALO_REALTIME void plugin_channels_mute(struct plugin_channels *channels)
+{
+    memset(channels->doubles, 0, channels->count * channels->block * sizeof *channels->doubles);
+    for (size_t i = 0; i < channels->count; i++)
+        channels->buffers[i] = channels->doubles + i * channels->block;
+}
+
 /* ---- values that a plugin changes by itself ---- */
 
 enum status plugin_edits_init(struct plugin_edits *edits, size_t parameters)

@@ -58,6 +58,31 @@ static inline unsigned plugin_side_take(struct plugin_side *side)
     return atomic_fetch_and(&side->asked, PLUGIN_ASKED_RESTART) & ~(unsigned)PLUGIN_ASKED_RESTART;
 }
 
+/* ---- buffers ---- */
+
+/* The channels of all audio ports of one direction. For 64 bits the plugin gets copies. */
+struct plugin_channels {
+    size_t count, block;
+    bool is_double;
+    void **buffers;  /* float or double, by channel */
+    double *doubles; /* count x block */
+};
+
+/* Keeps is_double; the rest of the struct is 0. Errors: memory. Call plugin_channels_free also after
+ * an error. */
+MUST_CHECK enum status plugin_channels_init(struct plugin_channels *channels, size_t count,
+                                            size_t block);
+void plugin_channels_free(struct plugin_channels *channels);
+
+/* Real-time. Before a block: connect what the plugin reads, and what it writes. After it: get what
+ * it wrote. */
+void plugin_channels_read(struct plugin_channels *channels, const float *const *in, size_t frames);
+void plugin_channels_write(struct plugin_channels *channels, float *const *out);
+void plugin_channels_get(const struct plugin_channels *channels, float *const *out, size_t frames);
+
+/* Real-time. Connect buffers of silence, of either size of samples. */
+void plugin_channels_mute(struct plugin_channels *channels);
+
 /* ---- values that a plugin changes by itself ---- */
 
 /* Passes values of parameters from the main thread to the step, which may be the same thread. */

@@ -157,6 +157,18 @@ START_TEST(values_and_presets_take_effect)
 }
 
 /* In the sandbox, from a folder that no plugin knows of; and a chain takes it along. */
+/* A plugin that prefers 64 bits gets them: its result is rounded once. */
+START_TEST(doubles_are_processed)
+{
+    begin();
+    command_done("$HALO render in.wav out.wav -f --tail none --format float --clap "
+                 "org.halo.test.double,gain=2");
+    struct sound in = sound_load("in.wav"), out = sound_load("out.wav");
+    double gain = pow(10, 2.0 / 20);
+    for (size_t i = 0; i < FRAMES; i++)
+        ck_assert_float_eq(out.block.data[1][i], (float)((double)in.block.data[1][i] * gain));
+}
+
 START_TEST(presets_are_loaded_from_any_file)
 {
     begin();

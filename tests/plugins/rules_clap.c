@@ -190,13 +190,20 @@ static void report_peak(struct rules *rules, const struct clap_output_events *ou
 static void run_channel(struct rules *rules, const struct clap_process *process, uint32_t channel,
                         uint32_t i)
 {
-    const float *in = process->audio_inputs[0].data32[channel];
-    rules_check(!process->audio_inputs[0].data64 && !process->audio_outputs[0].data64, "32 bits");
-    float *out = process->audio_outputs[0].data32[channel];
-    out[i] = run_frame(rules, channel, i, in[i]);
+    const struct clap_audio_buffer *in = &process->audio_inputs[0], *out = process->audio_outputs;
+    bool is_double = rules->deed == RULES_DOUBLE;
+    rules_check(!in->data64 == !is_double && !in->data32 == is_double &&
+                    !out->data64 == !is_double && !out->data32 == is_double,
+                "64 bits for all ports that prefer them");
+    if (is_double) {
+        out->data64[channel][i] = in->data64[channel][i] * pow(10, rules->values[RULES_GAIN] / 20);
+        return;
+    }
+    float sample = run_frame(rules, channel, i, in->data32[channel][i]);
     if (rules->deed == RULES_SIDE_CHAIN)
-        out[i] += process->audio_inputs[1].data32[0][i];
-    rules->values[RULES_PEAK] = fmax(rules->values[RULES_PEAK], fabs((double)out[i]));
+        sample += process->audio_inputs[1].data32[0][i];
+    out->data32[channel][i] = sample;
+    rules->values[RULES_PEAK] = fmax(rules->values[RULES_PEAK], fabs((double)sample));
 }
 
 /* RULES_TEMPO says what the transport should have: quarter notes a minute, beats and unit of a bar;

@@ -392,7 +392,9 @@ HALO_REALTIME static void run_block(struct clap_instance *instance, float *const
                                          .audio_outputs_count = instance->out.count,
                                          .in_events = &instance->events.in,
                                          .out_events = &instance->events.out};
-    if (instance->handle->process(instance->handle, &process) == CLAP_PROCESS_ERROR) {
+    int32_t result = instance->handle->process(instance->handle, &process);
+    plugin_channels_get(&instance->out.channels, out, frames);
+    if (result == CLAP_PROCESS_ERROR) {
         plugin_side_complain(&instance->side.common,
                              "it failed to process a block: silence is heard");
         silence(instance, out, frames);
@@ -428,10 +430,8 @@ HALO_REALTIME static void clap_instance_process(struct plugin *plugin, const flo
 {
     struct clap_instance *instance = (struct clap_instance *)plugin;
     bool is_first = instance->time == 0;
-    for (size_t i = 0; i < plugin->inputs; i++)
-        instance->in.channels[i] = (float *)in[i]; /* the plugin only reads inputs */
-    for (size_t i = 0; i < plugin->outputs; i++)
-        instance->out.channels[i] = out[i];
+    plugin_channels_read(&instance->in.channels, in, frames);
+    plugin_channels_write(&instance->out.channels, out);
     run_or_silence(instance, out, frames);
     if (!instance->service && attend_between_blocks(instance) && is_first)
         run_or_silence(instance, out, frames);
@@ -561,6 +561,21 @@ static const struct plugin_service_calls service_calls = {
 
 /* ---- making one ---- */
 
+/* Whether all ports take 64 bits, and one prefers them. */
+static bool is_double(const struct clap_instance *instance,
+                      const struct clap_plugin_audio_ports *ports)
+{
+    bool is_able = true, prefers = false;
+    for (size_t direction = 0; ports && direction < 2; direction++)
+        for (uint32_t i = 0; i < ports->count(instance->handle, direction); i++) {
+            struct clap_audio_port_info port = {0};
+            ports->get(instance->handle, i, direction, &port);
+            is_able &= (port.flags & CLAP_AUDIO_PORT_SUPPORTS_64BITS) != 0;
+            prefers |= (port.flags & CLAP_AUDIO_PORT_PREFERS_64BITS) != 0;
+        }
+    return is_able && prefers;
+}
+
 /* Make the audio ports of one direction. Their channels are in one array, port after port. */
 static enum status make_bus(struct clap_instance *instance, bool is_input, struct clap_bus *bus,
                             size_t channels)
@@ -571,14 +586,18 @@ static enum status make_bus(struct clap_instance *instance, bool is_input, struc
     size_t found = 0;
     bus->count = count < CLAP_PORTS_MOST ? count : 0;
     bus->buffers = calloc(bus->count + 1, sizeof *bus->buffers);
-    bus->channels = calloc(channels + 1, sizeof *bus->channels);
-    if (!bus->buffers || !bus->channels)
+    TRY(plugin_channels_init(&bus->channels, channels, instance->block));
+    if (!bus->buffers)
         return fail_memory("a plugin");
+    bus->channels.is_double = is_double(instance, ports);
     for (uint32_t i = 0; i < bus->count && found <= channels; i++) {
         struct clap_audio_port_info port = {0};
+        void *buffers = bus->channels.buffers + found;
         ports->get(instance->handle, i, is_input, &port);
-        bus->buffers[i] = (struct clap_audio_buffer){.data32 = bus->channels + found,
-                                                     .channel_count = port.channel_count};
+        bus->buffers[i] =
+            (struct clap_audio_buffer){.data32 = bus->channels.is_double ? NULL : buffers,
+                                       .data64 = bus->channels.is_double ? buffers : NULL,
+                                       .channel_count = port.channel_count};
         found += port.channel_count;
     }
     return found == channels ? STATUS_OK
@@ -637,9 +656,9 @@ static void clap_instance_destroy(struct plugin *plugin)
     free(instance->events.values);
     plugin_ports_free(plugin);
     free(instance->in.buffers);
-    free(instance->in.channels);
+    plugin_channels_free(&instance->in.channels);
     free(instance->out.buffers);
-    free(instance->out.channels);
+    plugin_channels_free(&instance->out.channels);
     free(instance->parameters);
     free(instance->preset);
     free(instance);

@@ -120,7 +120,7 @@ struct clap_parameter {
 struct clap_bus { /* the audio ports of one direction */
     uint32_t count;
     struct clap_audio_buffer *buffers; /* buffers by port */
-    float **channels;                  /* channels of all ports */
+    struct plugin_channels channels;   /* channels of all ports */
 };
 
 struct clap_instance {

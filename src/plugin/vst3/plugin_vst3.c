@@ -21,8 +21,7 @@ struct vst3_parameter {
 struct vst3_buses { /* the buses of one direction */
     int32_t count;
     struct vst3_audio_bus_buffers *buffers; /* buffers by bus */
-    void **channels;                        /* channels of all buses */
-    double *doubles;                        /* samples of all channels, for 64 bits; or NULL */
+    struct plugin_channels channels;        /* channels of all buses */
 };
 
 struct vst3_instance {
@@ -32,7 +31,7 @@ struct vst3_instance {
     struct vst3_side side;
     struct vst3_handle handle;
     uint32_t rate, block;
-    bool live, has_side_chain, is_double;
+    bool live, has_side_chain;
     char *preset;
     size_t parameter_count;
     struct vst3_parameter *parameters;
@@ -235,7 +234,7 @@ static bool activate(struct vst3_instance *instance)
     struct vst3_component *component = instance->handle.component;
     struct vst3_process_setup setup = {
         .process_mode = instance->live ? VST3_REALTIME : VST3_OFFLINE,
-        .symbolic_sample_size = instance->is_double ? VST3_SAMPLE64 : VST3_SAMPLE32,
+        .symbolic_sample_size = instance->in.channels.is_double ? VST3_SAMPLE64 : VST3_SAMPLE32,
         .max_samples_per_block = (int32_t)instance->block,
         .sample_rate = instance->rate};
     int32_t result = processor->calls->setup_processing(processor, &setup);
@@ -317,7 +316,7 @@ static enum status make_handle(struct vst3_instance *instance)
 {
     TRY(vst3_handle_make(instance->module, &instance->about, &instance->side, &instance->handle));
     struct vst3_audio_processor *processor = instance->handle.processor;
-    instance->is_double =
+    instance->in.channels.is_double = instance->out.channels.is_double =
         processor->calls->can_process_sample_size(processor, VST3_SAMPLE32) != VST3_OK &&
         processor->calls->can_process_sample_size(processor, VST3_SAMPLE64) == VST3_OK;
     activate_buses(instance, VST3_INPUT, instance->in.count);
@@ -410,36 +409,23 @@ HALO_REALTIME static int32_t call_process(struct vst3_instance *instance, size_t
 {
     struct vst3_audio_processor *processor = instance->handle.processor;
     collect_values(instance, frames);
-    struct vst3_process_data data = {.process_mode = instance->live ? VST3_REALTIME : VST3_OFFLINE,
-                                     .symbolic_sample_size =
-                                         instance->is_double ? VST3_SAMPLE64 : VST3_SAMPLE32,
-                                     .num_samples = (int32_t)frames,
-                                     .num_inputs = instance->in.count,
-                                     .num_outputs = instance->out.count,
-                                     .inputs = instance->in.buffers,
-                                     .outputs = instance->out.buffers,
-                                     .input_parameter_changes = &instance->changes,
-                                     .output_parameter_changes = &instance->reports,
-                                     .process_context = context_at(instance)};
+    struct vst3_process_data data = {
+        .process_mode = instance->live ? VST3_REALTIME : VST3_OFFLINE,
+        .symbolic_sample_size = instance->in.channels.is_double ? VST3_SAMPLE64 : VST3_SAMPLE32,
+        .num_samples = (int32_t)frames,
+        .num_inputs = instance->in.count,
+        .num_outputs = instance->out.count,
+        .inputs = instance->in.buffers,
+        .outputs = instance->out.buffers,
+        .input_parameter_changes = &instance->changes,
+        .output_parameter_changes = &instance->reports,
+        .process_context = context_at(instance)};
     for (int32_t i = 0; i < instance->out.count; i++)
         instance->out.buffers[i].silence_flags = 0;
     int32_t result = processor->calls->process(processor, &data);
     instance->changes.count = 0;
     take_reports(instance);
     return result;
-}
-
-HALO_REALTIME static void connect_buffers(struct vst3_instance *instance, const float *const *in,
-                                          float *const *out, size_t frames)
-{
-    for (size_t i = 0; i < instance->plugin.inputs; i++) {
-        if (!instance->is_double)
-            instance->in.channels[i] = (void *)in[i]; /* the plugin only reads inputs */
-        for (size_t f = 0; instance->is_double && f < frames; f++)
-            ((double *)instance->in.channels[i])[f] = (double)in[i][f];
-    }
-    for (size_t i = 0; !instance->is_double && i < instance->plugin.outputs; i++)
-        instance->out.channels[i] = out[i];
 }
 
 HALO_REALTIME static void show_latency(struct vst3_instance *instance)
@@ -465,9 +451,7 @@ HALO_REALTIME static void run_block(struct vst3_instance *instance, float *const
                                     size_t frames)
 {
     bool failed = call_process(instance, frames) != VST3_OK;
-    for (size_t i = 0; instance->is_double && i < instance->plugin.outputs; i++)
-        for (size_t f = 0; f < frames; f++)
-            out[i][f] = (float)((const double *)instance->out.channels[i])[f];
+    plugin_channels_get(&instance->out.channels, out, frames);
     if (failed) {
         plugin_side_complain(&instance->side.common,
                              "it failed to process a block: silence is heard");
@@ -495,7 +479,8 @@ HALO_REALTIME static void vst3_instance_process(struct plugin *plugin, const flo
     struct vst3_instance *instance = (struct vst3_instance *)plugin;
     bool is_first = instance->time == 0;
     vst3_thread_enter();
-    connect_buffers(instance, in, out, frames);
+    plugin_channels_read(&instance->in.channels, in, frames);
+    plugin_channels_write(&instance->out.channels, out);
     run_or_silence(instance, out, frames);
     if (!instance->service && attend_between_blocks(instance) && is_first)
         run_or_silence(instance, out, frames);
@@ -519,15 +504,10 @@ static void flush_values(struct vst3_instance *instance)
  * component stays active: renew it before there is sound. */
 static void deliver_values(struct vst3_instance *instance)
 {
-    struct vst3_buses *const both[] = {&instance->in, &instance->out};
-    const size_t channels[] = {instance->plugin.inputs, instance->plugin.outputs};
     if (!atomic_load(&instance->side.common.is_active) && !activate(instance))
         return;
-    for (size_t b = 0; b < 2; b++)
-        for (size_t i = 0; i < channels[b]; i++) {
-            both[b]->channels[i] = both[b]->doubles + i * instance->block;
-            memset(both[b]->channels[i], 0, instance->block * sizeof(double));
-        }
+    plugin_channels_mute(&instance->in.channels);
+    plugin_channels_mute(&instance->out.channels);
     start_processing(instance);
     call_process(instance, instance->block);
     stop_processing(instance);
@@ -618,17 +598,14 @@ static enum status make_buses(struct vst3_instance *instance, int32_t direction,
     size_t found = 0;
     buses->count = count > 0 && count <= VST3_BUSES_MOST ? count : 0;
     buses->buffers = calloc((size_t)buses->count + 1, sizeof *buses->buffers);
-    buses->channels = calloc(channels + 1, sizeof *buses->channels);
-    buses->doubles = calloc(channels * instance->block + 1, sizeof *buses->doubles);
-    if (!buses->buffers || !buses->channels || !buses->doubles)
+    TRY(plugin_channels_init(&buses->channels, channels, instance->block));
+    if (!buses->buffers)
         return fail_memory("a plugin");
-    for (size_t i = 0; i < channels; i++)
-        buses->channels[i] = buses->doubles + i * instance->block;
     for (int32_t i = 0; i < buses->count && found <= channels; i++) {
         struct vst3_bus_info bus = {.media_type = VST3_AUDIO};
         component->calls->get_bus_info(component, VST3_AUDIO, direction, i, &bus);
         buses->buffers[i] = (struct vst3_audio_bus_buffers){
-            .num_channels = bus.channel_count, .channel_buffers = buses->channels + found};
+            .num_channels = bus.channel_count, .channel_buffers = buses->channels.buffers + found};
         found += (size_t)bus.channel_count;
     }
     activate_buses(instance, direction, buses->count);
@@ -682,8 +659,7 @@ static enum status build(struct vst3_instance *instance, const struct plugin_set
 static void free_buses(struct vst3_buses *buses)
 {
     free(buses->buffers);
-    free(buses->channels);
-    free(buses->doubles);
+    plugin_channels_free(&buses->channels);
 }
 
 static void vst3_instance_destroy(struct plugin *plugin)
