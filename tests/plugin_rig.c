@@ -119,6 +119,18 @@ size_t plugin_rig_await(struct plugin_rig_live *live, uint64_t latency)
     return blocks;
 }
 
+void plugin_rig_reset_early(struct plugin_rig_live *live, struct plugin_change *change)
+{
+    for (int round = 0; round < 50; round++) {
+        change->value = (float)(64 + 64 * (round % 2));
+        plugin_rig_run(live, change);
+        plugin_rig_run(live, NULL);
+        plugin_rig_run(live, NULL);
+        live->instances->kind->reset(live->instances);
+        plugin_rig_run(live, NULL);
+    }
+}
+
 /* 0 where there is no such process. */
 static pid_t parent_of(const char *process, char *state)
 {

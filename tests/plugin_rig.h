@@ -38,6 +38,9 @@ void plugin_rig_close(struct plugin_rig_live *live);
 /* Runs blocks at their pace until a latency is reported. Returns the number of blocks. */
 size_t plugin_rig_await(struct plugin_rig_live *live, uint64_t latency);
 
+/* Resets it again and again just after a change has made it ask for a restart. */
+void plugin_rig_reset_early(struct plugin_rig_live *live, struct plugin_change *change);
+
 /* Number of child processes of `parent`, zombies included; `first` (may be NULL) is set to one
  * of them. */
 size_t plugin_rig_children(pid_t parent, pid_t *first);

@@ -282,8 +282,11 @@ void plugin_service_destroy(struct plugin_service *service)
 
 void plugin_service_pause(struct plugin_service *service)
 {
-    if (service)
-        pthread_mutex_lock(&service->within);
+    if (!service)
+        return;
+    pthread_mutex_lock(&service->within);
+    /* A restart that the service still owes is asked for again by the next block. */
+    atomic_store(&service->turn, SERVICE_RUNS);
 }
 
 void plugin_service_resume(struct plugin_service *service)

@@ -366,6 +366,7 @@ START_TEST(a_live_plugin_restarts_beside_the_step)
         ck_assert_float_eq(live.out.data[0][BLOCK - 1], 0.25F);
     }
     live.instances->kind->reset(live.instances);
+    plugin_rig_reset_early(&live, &change);
     plugin_rig_close(&live);
 }
 

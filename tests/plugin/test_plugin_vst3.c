@@ -30,7 +30,7 @@ START_TEST(plugins_are_described)
         "category   Tools",
         "channels   2 > 2",
         "-60 .. 20                 0  dB         Gain  (in Output/Level)",
-        "Mode  whole  Soft (0), Hard (1), Wire, bare (2)",
+        "0 .. 2                  1             Mode  whole  Soft (0), Hard (1), Wire, bare (2)",
         "0 .. 1000               0  samples    Delay  whole",
         "Frequency",
         "Bypass  on or off",
@@ -49,6 +49,7 @@ START_TEST(plugins_are_described)
                                 "--json")
                        .out,
                    "\"Gain\"");
+    ck_assert_ptr_null(strstr(command_done("$HALO plugins info rules.vst3:midi").out, "MIDI CC"));
     command_refused(2, "has several plugins: name one", RENDER "rules");
     command_refused(1, "there is no plugin 'none' in", RENDER "rules:none");
     command_refused(1, "cannot find the VST3 plugin nothing", RENDER "nothing");
@@ -148,6 +149,7 @@ START_TEST(values_and_presets_take_effect)
         {"keep,preset=half,gain=-3,mode=hard", -3},
         {"keep,gain=-20,bypass=on", 0},
         {"deaf,gain=-20", -20},
+        {"lazy,gain=-20", -20},
         {"deaf,preset=half", -6},
         {"keep,frequency=1kHz,gain=1", 1},
         {"double,gain=-7", -7},
@@ -378,8 +380,11 @@ START_TEST(states_are_saved_and_loaded)
     command_refused(1, "it is the state of another plugin",
                     "$HALO render in.wav no.wav --vst3 rules:tail,@state=c.yml.state/1");
     static const char *const damages[][2] = {
-        {"truncate -s -1", "it is damaged"},
-        {"truncate -s 20", "it is not a .vstpreset file"},
+        {"truncate -s -1 ", "it is damaged"},
+        {"truncate -s 48 bad.vstpreset && printf 'List\\0\\0\\0\\0' >>bad.vstpreset && "
+         "printf '\\60\\0\\0\\0' | dd bs=1 seek=40 conv=notrunc status=none of=",
+         "it has no state of the plugin"},
+        {"truncate -s 20 ", "it is not a .vstpreset file"},
         {"printf '\\377\\377\\377\\377\\377\\377\\377\\177' | "
          "dd bs=1 seek=40 conv=notrunc status=none of=",
          "it is damaged"},
@@ -388,8 +393,7 @@ START_TEST(states_are_saved_and_loaded)
          "the plugin refuses it"},
     };
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
-        command_done("cp mine.vstpreset bad.vstpreset && %s%sbad.vstpreset", damages[i][0],
-                     i < 2 ? " " : "");
+        command_done("cp mine.vstpreset bad.vstpreset && %sbad.vstpreset", damages[i][0]);
         command_refused(1, damages[i][1],
                         "$HALO render in.wav no.wav --vst3 rules:keep,preset=./bad.vstpreset");
     }
@@ -401,6 +405,22 @@ START_TEST(states_are_saved_and_loaded)
     plugin_rig_expect_gain("out.wav", 0, FRAMES, 0, plugin_rig_from_db(-7));
     command_done("$HALO render in.wav e.wav --save-chain s.yml --vst3 rules:state-false && "
                  "! test -e s.yml.state");
+}
+
+/* A value between those that texts can show: it stays what it is, if others are set and if it is
+ * saved again. */
+START_TEST(a_state_does_not_drift)
+{
+    begin();
+    command_done("$HALO render in.wav a.wav --tail none --save-chain a.yml --vst3 "
+                 "rules:unit,gain=-3 && sed -i /gain/d a.yml");
+    command_done("printf '\\1\\2\\3\\4\\5\\6\\347\\77' | dd bs=1 seek=48 conv=notrunc status=none "
+                 "of=a.yml.state/1/state.vstpreset");
+    command_done(RENDER "rules:unit,@state=a.yml.state/1 && mv out.wav a.wav");
+    command_done(RENDER "rules:unit,@state=a.yml.state/1,frequency=100 && cmp out.wav a.wav");
+    command_done(RENDER "rules:unit,@state=a.yml.state/1,frequency=100 --save-chain b.yml && "
+                        "cmp out.wav a.wav");
+    command_done("cmp -n 56 a.yml.state/1/state.vstpreset b.yml.state/1/state.vstpreset");
 }
 
 /* ---- live ---- */
@@ -423,6 +443,7 @@ START_TEST(a_live_plugin_restarts_beside_the_step)
             ck_assert_double_eq_tol((double)live.out.data[0][BLOCK - 1], levels[i], 1e-6);
         }
         live.instances->kind->reset(live.instances);
+        plugin_rig_reset_early(&live, &change);
         plugin_rig_close(&live);
     }
 }

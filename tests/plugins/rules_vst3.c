@@ -12,7 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RING = 4096, CHANNELS = 2, CHANNELS_MOST = 8, ECHO = 1000 /* frames */, FIRST_ID = 100 };
+enum {
+    RING = 4096,
+    CHANNELS = 2,
+    CHANNELS_MOST = 8,
+    ECHO = 1000 /* frames */,
+    FIRST_ID = 100,
+    MIDI_CONTROLLERS = 2080
+};
 
 enum parameter { GAIN, MODE, DELAY, FREQUENCY, PEAK, BYPASS, PROGRAM, HIDDEN, VALUES };
 
@@ -27,10 +34,12 @@ enum deed {
     TWO_OUTPUTS,   /* has a second output bus, which is silent */
     NO_CONTROLLER, /* has no parameters: a gain of -20 dB */
     DOUBLE,        /* processes 64 bits only */
-    UNIT,          /* plain values are normalized ones, and only texts show dB and Hz */
+    UNIT,          /* as JOINED; plain values are normalized ones, and only texts show dB and Hz */
     OWN_THREAD,    /* reports its latency on a thread of its own */
     DEAF,          /* ignores the values of a block without frames */
     EDITS,         /* its controller sets the gain to -20 dB when its component asks for that */
+    LAZY,          /* computes its gain when a value changes in a block with frames, only then */
+    MIDI,          /* has a parameter for each controller of MIDI, as JUCE's plugins */
     LOOP,          /* as EDITS, when a timer and a pipe of the host's run loop have called it */
     RELOADS,       /* wants to be loaded anew for another delay; doubles the gain each time */
     APART,         /* as DPF's plugins are: see is_apart() */
@@ -67,6 +76,8 @@ static const char *const names[DEEDS] = {
     [OWN_THREAD] = "own-thread",
     [DEAF] = "deaf",
     [EDITS] = "edits",
+    [LAZY] = "lazy",
+    [MIDI] = "midi",
     [LOOP] = "loop",
     [RELOADS] = "reloads",
     [APART] = "apart",
@@ -107,6 +118,7 @@ struct rules {
     struct rules *partner; /* the controller of a component, by a message */
     uint32_t latency;
     double values[VALUES]; /* normalized */
+    double lazy_gain;      /* normalized */
     double loudness;       /* of a plugin that is loaded anew */
     struct vst3_event_handler event;
     struct vst3_timer_handler timer;
@@ -492,7 +504,8 @@ static uint32_t tail_of(void *self)
 
 static double gain_of(const struct rules *rules)
 {
-    double db = rules->deed == NO_CONTROLLER ? -20 : rules->values[GAIN] * 80 - 60;
+    double normal = rules->deed == LAZY ? rules->lazy_gain : rules->values[GAIN];
+    double db = rules->deed == NO_CONTROLLER ? -20 : normal * 80 - 60;
     return pow(10, db / 20);
 }
 
@@ -523,11 +536,14 @@ static void take_values(struct rules *rules, const struct vst3_process_data *dat
         int32_t points = queue->calls->get_point_count(queue), offset;
         check(id < VALUES && id != PEAK && id != HIDDEN, "the id of a parameter");
         check(points > 0, "points of a queue");
+        double before = rules->values[id];
         for (int32_t p = 0; p < points; p++)
             check(queue->calls->get_point(queue, p, &offset, &rules->values[id]) == VST3_OK &&
                       offset >= 0 && offset <= data->num_samples && rules->values[id] >= 0 &&
                       rules->values[id] <= 1,
                   "points within block and range");
+        if (id == GAIN && rules->values[id] != before && data->num_samples > 0)
+            rules->lazy_gain = rules->values[id];
         if (id == PROGRAM && !is_apart(rules))
             rules->values[GAIN] = program_gain(rules);
     }
@@ -700,6 +716,7 @@ static int32_t take_state(struct rules *rules, void *from)
     struct vst3_bstream *stream = from;
     double values[VALUES];
     size_t at = 0;
+    check(stream->calls->write(stream, values, 0, NULL) != VST3_OK, "a state that is only read");
     for (int32_t done = 1; done > 0 && at < sizeof values; at += (size_t)done)
         if (stream->calls->read(stream, (char *)values + at, 3, &done) != VST3_OK)
             done = 0;
@@ -754,7 +771,7 @@ static const struct {
     double least, most, initial;
 } about[VALUES] = {
     [GAIN] = {"Gain", "dB", 0, VST3_CAN_AUTOMATE, -60, 20, 0.75},
-    [MODE] = {"Mode", "", 2, VST3_CAN_AUTOMATE | VST3_IS_LIST, 0, 2, 0},
+    [MODE] = {"Mode", "", 2, VST3_CAN_AUTOMATE | VST3_IS_LIST, 0, 2, 0.4},
     [DELAY] = {"Delay", "samples", 1000, 0, 0, 1000, 0},
     [FREQUENCY] = {"Frequency", "", 0, VST3_CAN_AUTOMATE, 20, 20000, 0.5},
     [PEAK] = {"Peak", "", 0, VST3_IS_READ_ONLY, 0, 1, 0},
@@ -767,13 +784,22 @@ static int32_t count_parameters(void *self)
 {
     const struct rules *rules = OF(self, controller);
     check(rules->is_initialised, "initialize() before the parameters");
-    return rules->deed == MANY_PARAMETERS ? INT32_MAX : VALUES;
+    return rules->deed == MANY_PARAMETERS ? INT32_MAX
+           : rules->deed == MIDI          ? VALUES + MIDI_CONTROLLERS
+                                          : VALUES;
 }
 
 static int32_t describe_parameter(void *self, int32_t index, struct vst3_parameter_info *info)
 {
     enum deed deed = OF(self, controller)->deed;
-    check(index >= 0 && index < VALUES, "the index of a parameter");
+    char title[VST3_TEXT];
+    check(index >= 0 && index < count_parameters(self), "the index of a parameter");
+    if (index >= VALUES) {
+        *info = (struct vst3_parameter_info){.id = FIRST_ID + (uint32_t)index};
+        snprintf(title, sizeof title, "MIDI CC %d|%d", index % 16, index / 16);
+        put(info->title, title);
+        return VST3_OK;
+    }
     *info = (struct vst3_parameter_info){.id = FIRST_ID + (uint32_t)index,
                                          .step_count = about[index].steps,
                                          .default_normalized_value = about[index].initial,
@@ -857,7 +883,7 @@ static int32_t set_value(void *self, uint32_t id, double value)
 {
     struct rules *rules = OF(self, controller);
     check(id >= FIRST_ID && id < FIRST_ID + VALUES && value >= 0 && value <= 1, "a value");
-    if (!rules->is_component)
+    if (!rules->is_component || rules->deed == UNIT)
         rules->values[id - FIRST_ID] = value;
     if (is_apart(rules) && id == FIRST_ID + PROGRAM)
         rules->values[GAIN] = program_gain(rules);
@@ -1008,7 +1034,8 @@ static struct rules *make_rules(enum deed deed, bool is_component)
                             .deed = deed,
                             .channels = CHANNELS,
                             .is_component = is_component,
-                            .is_controller = !is_component || deed == JOINED};
+                            .is_controller = !is_component || deed == JOINED || deed == UNIT};
+    rules->lazy_gain = about[GAIN].initial;
     rules->loudness = deed == RELOADS ? 1 << reloads : 1;
     for (size_t i = 0; i < VALUES; i++)
         rules->values[i] = about[i].initial;

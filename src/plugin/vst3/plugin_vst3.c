@@ -150,13 +150,21 @@ HALO_REALTIME static void take_reports(struct vst3_instance *instance)
     pass_reports(instance);
 }
 
+static void tell_report(struct vst3_instance *instance, const struct vst3_queue *report)
+{
+    struct vst3_edit_controller *controller = instance->handle.controller;
+    controller->calls->set_param_normalized(controller, report->id, report->value);
+    for (size_t i = 0; i < instance->parameter_count; i++)
+        if (instance->parameters[i].id == report->id)
+            instance->parameters[i].seen =
+                controller->calls->get_param_normalized(controller, report->id);
+}
+
 /* Give the reports to the controller, which may act on them: DPF's reports its latency then. */
 static void tell_reports(struct vst3_instance *instance)
 {
-    struct vst3_edit_controller *controller = instance->handle.controller;
-    for (int32_t r = 0; controller && r < instance->told.count; r++)
-        controller->calls->set_param_normalized(controller, instance->told.queues[r].id,
-                                                instance->told.queues[r].value);
+    for (int32_t r = 0; instance->handle.controller && r < instance->told.count; r++)
+        tell_report(instance, &instance->told.queues[r]);
     atomic_store(&instance->is_telling, false);
 }
 
@@ -186,8 +194,9 @@ static void tell_controller(struct vst3_instance *instance, bool is_apart)
         if (!instance->plugin.info->ports[parameter->port].is_input)
             continue;
         float value = instance->plugin.controls[parameter->port];
-        double exact =
-            vst3_scale_exact(&parameter->scale, controller, parameter->id, (double)value);
+        double exact = value == parameter->told ? parameter->exact
+                                                : vst3_scale_exact(&parameter->scale, controller,
+                                                                   parameter->id, (double)value);
         controller->calls->set_param_normalized(controller, parameter->id, exact);
         parameter->seen = controller->calls->get_param_normalized(controller, parameter->id);
         if (is_apart)
@@ -332,6 +341,7 @@ static void renew(struct vst3_instance *instance)
     bool has_state = vst3_preset_take(&instance->handle, cid, &state);
     vst3_handle_end(&instance->side, &instance->handle);
     atomic_store(&instance->side.common.asked, 0);
+    atomic_store(&instance->side.reloads, false);
     atomic_store(&instance->is_telling, false);
     if (make_handle(instance) != STATUS_OK)
         vst3_handle_end(&instance->side, &instance->handle);
@@ -356,7 +366,7 @@ static void restart(struct vst3_instance *instance)
 /* In files, after a block: carry out the plugin's requests. Returns whether it was restarted. */
 static bool attend_between_blocks(struct vst3_instance *instance)
 {
-    vst3_host_turn();
+    vst3_host_turn(instance);
     attend(instance, plugin_side_take(&instance->side.common));
     if (!(atomic_load(&instance->side.common.asked) & PLUGIN_ASKED_RESTART))
         return false;
@@ -367,9 +377,9 @@ static bool attend_between_blocks(struct vst3_instance *instance)
 
 static void serve_requests(void *context, unsigned asked)
 {
-    vst3_thread_enter();
+    vst3_thread_enter(context);
     attend(context, asked);
-    vst3_host_turn();
+    vst3_host_turn(context);
 }
 
 static void serve_restart(void *context)
@@ -478,7 +488,7 @@ HALO_REALTIME static void vst3_instance_process(struct plugin *plugin, const flo
 {
     struct vst3_instance *instance = (struct vst3_instance *)plugin;
     bool is_first = instance->time == 0;
-    vst3_thread_enter();
+    vst3_thread_enter(instance);
     plugin_channels_read(&instance->in.channels, in, frames);
     plugin_channels_write(&instance->out.channels, out);
     run_or_silence(instance, out, frames);
@@ -488,17 +498,6 @@ HALO_REALTIME static void vst3_instance_process(struct plugin *plugin, const flo
 }
 
 /* ---- reset ---- */
-
-/* Exchange values without sound, while the plugin is not active. */
-static void flush_values(struct vst3_instance *instance)
-{
-    if (!activate(instance))
-        return;
-    start_processing(instance);
-    call_process(instance, 0);
-    stop_processing(instance);
-    deactivate(instance);
-}
 
 /* Process silence, so that values reach a component that ignores them in blocks of 0 frames. The
  * component stays active: renew it before there is sound. */
@@ -565,16 +564,14 @@ static void vst3_instance_reset(struct plugin *plugin)
 {
     struct vst3_instance *instance = (struct vst3_instance *)plugin;
     struct plugin_side *side = &instance->side.common;
-    vst3_thread_enter();
+    vst3_thread_enter(instance);
     plugin_service_pause(instance->service);
     stop_processing(instance);
     if (atomic_load(&side->is_active))
         renew(instance);
     if (instance->handle.component) {
-        if (has_unsent(instance)) {
+        if (has_unsent(instance))
             tell_controller(instance, false);
-            flush_values(instance);
-        }
         attend(instance, plugin_side_take(side));
         activate(instance);
         attend(instance, plugin_side_take(side));
@@ -628,9 +625,7 @@ static enum status list_parameters(struct vst3_instance *instance)
         else if (info->ports[i].type == PLUGIN_CONTROL)
             instance->parameters[instance->parameter_count++].port = i;
     TRY(plugin_edits_init(&instance->edits, instance->parameter_count));
-    TRY(vst3_changes_init(&instance->changes, instance->parameter_count));
-    TRY(vst3_changes_init(&instance->told, VST3_PARAMETERS_MOST));
-    return vst3_changes_init(&instance->reports, VST3_PARAMETERS_MOST);
+    return vst3_changes_init(&instance->changes, instance->parameter_count);
 }
 
 static enum status build(struct vst3_instance *instance, const struct plugin_settings *settings)
@@ -642,7 +637,12 @@ static enum status build(struct vst3_instance *instance, const struct plugin_set
     if (settings->preset && !(instance->preset = strdup(settings->preset)))
         return fail_memory("a plugin");
     TRY(vst3_module_find(plugin->info->id, &instance->module, &instance->about));
+    vst3_thread_enter(instance);
     TRY(make_handle(instance));
+    struct vst3_edit_controller *controller = instance->handle.controller;
+    size_t count = controller ? (size_t)controller->calls->get_parameter_count(controller) : 0;
+    TRY(vst3_changes_init(&instance->told, count));
+    TRY(vst3_changes_init(&instance->reports, count));
     TRY(make_buses(instance, VST3_INPUT, &instance->in, plugin->inputs));
     TRY(make_buses(instance, VST3_OUTPUT, &instance->out, plugin->outputs));
     if (instance->preset)
@@ -666,8 +666,11 @@ static void vst3_instance_destroy(struct plugin *plugin)
 {
     struct vst3_instance *instance = (struct vst3_instance *)plugin;
     plugin_service_destroy(instance->service);
+    vst3_thread_enter(instance);
     stop_processing(instance);
     vst3_handle_end(&instance->side, &instance->handle);
+    vst3_host_forget(instance);
+    vst3_thread_enter(NULL);
     vst3_module_close(instance->module);
     vst3_changes_free(&instance->changes);
     vst3_changes_free(&instance->reports);
@@ -699,7 +702,7 @@ static enum status vst3_instance_create(const struct plugin_info *info,
     instance->live = settings->live;
     instance->has_side_chain = settings->has_side_chain;
     instance->tempo = settings->tempo;
-    vst3_thread_enter();
+    vst3_thread_enter(NULL);
     enum status status = build(instance, settings);
     if (status == STATUS_OK)
         *plugin = &instance->plugin;
@@ -714,7 +717,7 @@ static enum status vst3_instance_save(struct plugin *plugin, const char *folder)
     struct vst3_instance *instance = (struct vst3_instance *)plugin;
     if (!plugin->info->keeps_state || !instance->handle.component)
         return STATUS_OK;
-    vst3_thread_enter();
+    vst3_thread_enter(instance);
     plugin_service_pause(instance->service);
     bool lacks = !instance->service && has_unsent(instance);
     if (lacks)

@@ -84,9 +84,13 @@ struct vst3_side {
 
 void vst3_side_init(struct vst3_side *side, const char *name);
 
-/* Note that this thread is one of halo's. A latency that another thread reports is read without a
- * restart: JUCE's plugins report from a thread of their own, at any time, after the change. */
-void vst3_thread_enter(void);
+/* Note that this thread is one of halo's, and makes calls of an instance or, with NULL, of none. A
+ * latency that another thread reports is read without a restart: JUCE's plugins report from a
+ * thread of their own, at any time, after the change. */
+void vst3_thread_enter(const void *instance);
+
+/* The instance, or NULL. */
+const void *vst3_thread_instance(void);
 
 /* A message or a list of attributes for a plugin. Returns a result. */
 int32_t vst3_letter_make(const struct vst3_id *cid, const struct vst3_id *iid, void **object);
@@ -95,17 +99,18 @@ int32_t vst3_letter_make(const struct vst3_id *cid, const struct vst3_id *iid, v
  * plugin_vst3_loop.c. */
 void *vst3_host(void);
 
-/* Call the plugins' timers that are due, and handlers of descriptors that can be read. On a main
- * thread; if another one is doing so, nothing is done. */
-void vst3_host_turn(void);
+/* Call the timers that are due, and the handlers of descriptors that can be read, of an instance
+ * and of those that belong to no instance. On its main thread. */
+void vst3_host_turn(const void *instance);
 
-/* Forget all timers and descriptors: no module is loaded any more. */
-void vst3_host_forget(void);
+/* Forget the timers and descriptors of an instance that is gone; NULL: those of none. */
+void vst3_host_forget(const void *instance);
 
-/* A stream for a state. Its bytes are freed by the caller. */
+/* A stream for a state, empty or of bytes that can only be read. The caller frees the bytes. */
 struct vst3_stream {
     struct vst3_bstream object;
     struct plugin_bytes bytes;
+    bool is_fixed;
 };
 struct vst3_stream vst3_stream(struct plugin_bytes bytes);
 
@@ -176,6 +181,7 @@ MUST_CHECK enum status vst3_state_load_file(const struct vst3_handle *handle,
 /* How the values of a control become normalized values: linear, or through pairs of both. */
 struct vst3_scale {
     double minimum, maximum; /* values of the control */
+    double steps;            /* between whole values; 0: none */
     size_t count;            /* pairs; 0: linear */
     double *values;          /* values of the pairs; they ascend, and `normals` do */
     double *normals;

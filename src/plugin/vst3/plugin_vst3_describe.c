@@ -136,7 +136,7 @@ static bool find_texts(struct vst3_scale *scale, struct vst3_edit_controller *co
 static void find_steps(struct vst3_scale *scale, struct vst3_edit_controller *controller,
                        const struct vst3_parameter_info *about)
 {
-    double steps = about->step_count;
+    double steps = scale->steps = about->step_count;
     double from = controller->calls->normalized_param_to_plain(controller, about->id, 0);
     double to = controller->calls->normalized_param_to_plain(controller, about->id, 1);
     struct number_text first, last;
@@ -205,9 +205,12 @@ HALO_REALTIME double vst3_scale_normal(const struct vst3_scale *scale, double va
 
 HALO_REALTIME double vst3_scale_value(const struct vst3_scale *scale, double normal)
 {
+    double range = scale->maximum - scale->minimum, part = fmax(0, fmin(1, normal));
     if (scale->count > 0)
         return through_pairs(scale->normals, scale->values, scale->count, normal);
-    return scale->minimum + fmax(0, fmin(1, normal)) * (scale->maximum - scale->minimum);
+    if (scale->steps > 0) /* as VST3 rules */
+        part = fmin(scale->steps, floor(part * (scale->steps + 1))) / scale->steps;
+    return scale->minimum + part * range;
 }
 
 double vst3_scale_exact(const struct vst3_scale *scale, struct vst3_edit_controller *controller,
@@ -236,6 +239,15 @@ static int32_t parameter_count(struct vst3_edit_controller *controller)
     return count < VST3_PARAMETERS_MOST ? count : VST3_PARAMETERS_MOST;
 }
 
+/* JUCE's plugins with an input for MIDI have a parameter for each of 16 x 130 controllers: "MIDI CC
+ * 0|7". halo sends no MIDI. */
+static bool is_of_midi(const struct vst3_parameter_info *about)
+{
+    char title[VST3_UTF8];
+    vst3_utf8(about->title, title);
+    return strncmp(title, "MIDI CC ", 8) == 0 && strchr(title, '|');
+}
+
 bool vst3_parameter_next(struct vst3_edit_controller *controller, int32_t *next,
                          struct vst3_parameter_info *about)
 {
@@ -243,7 +255,7 @@ bool vst3_parameter_next(struct vst3_edit_controller *controller, int32_t *next,
     while (*next < count) {
         *about = (struct vst3_parameter_info){0};
         if (controller->calls->get_parameter_info(controller, (*next)++, about) == VST3_OK &&
-            !(about->flags & (VST3_IS_HIDDEN | VST3_IS_PROGRAM_CHANGE)))
+            !(about->flags & (VST3_IS_HIDDEN | VST3_IS_PROGRAM_CHANGE)) && !is_of_midi(about))
             return true;
     }
     return false;
@@ -331,7 +343,10 @@ static enum status describe_values(struct vst3_edit_controller *controller,
     /* The value that the plugin begins with may differ from its default. */
     port->initial = (float)vst3_scale_value(
         &scale, controller->calls->get_param_normalized(controller, about->id));
-    enum status status = plugin_text(scale.unit[0] ? scale.unit : units, &port->unit)
+    bool is_normal = about->step_count == 0 && scale.count == 0 && !scale.has_texts &&
+                     scale.minimum == 0 && scale.maximum == 1;
+    const char *unit = scale.unit[0] ? scale.unit : is_normal ? NULL : units;
+    enum status status = plugin_text(unit, &port->unit)
                              ? plugin_values_describe(&texts, about->step_count > 0, port)
                              : fail_memory("a plugin");
     vst3_scale_free(&scale);
@@ -569,7 +584,7 @@ enum status vst3_describe(const char *id, struct plugin_info **result)
     struct vst3_module *module = NULL;
     struct vst3_class about;
     struct plugin_info *info = calloc(1, sizeof *info);
-    vst3_thread_enter();
+    vst3_thread_enter(NULL);
     enum status status = info ? vst3_module_find(id, &module, &about) : fail_memory("a plugin");
     if (status == STATUS_OK)
         status = fill(module, &about, info);

@@ -77,10 +77,17 @@ FIXED_QUERY(query_changes, vst3_parameter_changes_iid)
 /* ---- the component's handler ---- */
 
 static _Thread_local bool is_ours;
+static _Thread_local const void *instance_now;
 
-HALO_REALTIME void vst3_thread_enter(void)
+HALO_REALTIME void vst3_thread_enter(const void *instance)
 {
     is_ours = true;
+    instance_now = instance;
+}
+
+const void *vst3_thread_instance(void)
+{
+    return instance_now;
 }
 
 static struct vst3_side *side_of_handler(void *self)
@@ -364,6 +371,8 @@ static int32_t stream_read(void *self, void *buffer, int32_t size, int32_t *done
 static int32_t stream_write(void *self, void *buffer, int32_t size, int32_t *done)
 {
     struct vst3_stream *stream = self;
+    if (stream->is_fixed)
+        return VST3_NOT_IMPLEMENTED;
     int64_t count = size >= 0 ? plugin_bytes_write(&stream->bytes, buffer, (uint64_t)size) : -1;
     if (done)
         *done = count > 0 ? (int32_t)count : 0;
@@ -394,7 +403,7 @@ struct vst3_stream vst3_stream(struct plugin_bytes bytes)
 {
     static const struct vst3_bstream_calls calls = {
         query_stream, keep_alive, keep_alive, stream_read, stream_write, stream_seek, stream_tell};
-    return (struct vst3_stream){.object = {&calls}, .bytes = bytes};
+    return (struct vst3_stream){.object = {&calls}, .bytes = bytes, .is_fixed = bytes.data != NULL};
 }
 
 /* ---- values of a block: real-time ---- */
@@ -541,6 +550,7 @@ void vst3_handle_sync(const struct vst3_handle *handle)
         handle->component->calls->get_state(handle->component, &state) == VST3_OK &&
         state.bytes.size > 0) {
         state.bytes.at = 0;
+        state.is_fixed = true;
         handle->controller->calls->set_component_state(handle->controller, &state);
     }
     free(state.bytes.data);

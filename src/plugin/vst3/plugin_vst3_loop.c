@@ -14,16 +14,18 @@ struct watch {
     void *handler;         /* owned: a vst3_timer_handler, or a vst3_event_handler */
     int fd;                /* -1: a timer */
     int64_t interval, due; /* ns */
+    const void *instance;  /* the instance in whose calls it was registered; NULL: in none */
+    bool is_called;        /* a thread calls the handler now */
 };
 
-/* Handlers may register and unregister handlers, so the lock is recursive. */
+/* The lock is not held while a handler is called: it may have to wait for a lock of the plugin. */
 static struct {
     struct vst3_host_application application;
     struct vst3_run_loop loop;
     pthread_mutex_t within;
     atomic_size_t count;
     struct watch watches[WATCHES_MOST];
-} host = {.within = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
+} host = {.within = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- watches ---- */
 
@@ -36,68 +38,98 @@ static int32_t add_watch(void *handler, int fd, int64_t interval)
     bool has_room = at < WATCHES_MOST;
     if (has_room) {
         ((struct vst3_unknown *)handler)->calls->add_ref(handler);
-        host.watches[at] = (struct watch){handler, fd, interval, monotonic_ns() + interval};
+        host.watches[at] = (struct watch){
+            handler, fd, interval, monotonic_ns() + interval, vst3_thread_instance(), false};
         atomic_store(&host.count, at + 1);
     }
     pthread_mutex_unlock(&host.within);
     return has_room ? VST3_OK : VST3_OUT_OF_MEMORY;
 }
 
-/* A handler may watch several descriptors: all of its watches end. */
+/* A handler may watch several descriptors: all of its watches end. The last release may call the
+ * host, so the lock is not held then. */
 static int32_t drop_watches(void *handler, bool is_timer)
 {
-    int32_t result = VST3_FALSE;
+    size_t kept = 0, dropped = 0;
     pthread_mutex_lock(&host.within);
-    for (size_t at = atomic_load(&host.count); at-- > 0;) {
-        struct watch *watch = &host.watches[at];
-        if (watch->handler != handler || (watch->fd < 0) != is_timer)
-            continue;
-        size_t left = atomic_load(&host.count) - 1;
-        memmove(watch, watch + 1, (left - at) * sizeof *watch);
-        atomic_store(&host.count, left);
-        ((struct vst3_unknown *)handler)->calls->release(handler);
-        result = VST3_OK;
-    }
+    for (size_t at = 0; at < atomic_load(&host.count); at++)
+        if (host.watches[at].handler == handler && (host.watches[at].fd < 0) == is_timer)
+            dropped++;
+        else
+            host.watches[kept++] = host.watches[at];
+    atomic_store(&host.count, kept);
     pthread_mutex_unlock(&host.within);
-    return result;
+    for (size_t i = 0; i < dropped; i++)
+        ((struct vst3_unknown *)handler)->calls->release(handler);
+    return dropped > 0 ? VST3_OK : VST3_FALSE;
 }
 
-static bool is_readable(int fd)
+static bool is_due(struct watch *watch, int64_t now)
 {
-    struct pollfd one = {.fd = fd, .events = POLLIN};
-    return poll(&one, 1, 0) > 0;
+    struct pollfd one = {.fd = watch->fd, .events = POLLIN};
+    if (watch->fd >= 0)
+        return poll(&one, 1, 0) > 0;
+    bool is_over = now >= watch->due;
+    if (is_over)
+        watch->due = now + watch->interval;
+    return is_over;
 }
 
-static void turn_watch(struct watch *watch, int64_t now)
+static void call_handler(const struct watch *watch)
 {
-    if (watch->fd >= 0) {
-        struct vst3_event_handler *handler = watch->handler;
-        if (is_readable(watch->fd))
-            handler->calls->on_fdis_set(handler, watch->fd);
+    struct vst3_event_handler *event = watch->handler;
+    struct vst3_timer_handler *timer = watch->handler;
+    if (watch->fd >= 0)
+        event->calls->on_fdis_set(event, watch->fd);
+    else
+        timer->calls->on_timer(timer);
+}
+
+/* The watch may be gone, or elsewhere, after the call. */
+static void end_call(const struct watch *called)
+{
+    for (size_t at = 0; at < atomic_load(&host.count); at++)
+        if (host.watches[at].handler == called->handler && host.watches[at].fd == called->fd)
+            host.watches[at].is_called = false;
+}
+
+/* Call a watch with the lock held, which is released meanwhile. */
+static void turn_watch(struct watch *watch, const void *instance, int64_t now)
+{
+    bool is_ours = watch->instance == instance || !watch->instance;
+    if (!is_ours || watch->is_called || !is_due(watch, now))
         return;
-    }
-    struct vst3_timer_handler *handler = watch->handler;
-    if (now < watch->due)
-        return;
-    watch->due = now + watch->interval;
-    handler->calls->on_timer(handler);
+    watch->is_called = true;
+    const struct watch called = *watch;
+    struct vst3_unknown *unknown = called.handler;
+    unknown->calls->add_ref(unknown);
+    pthread_mutex_unlock(&host.within);
+    call_handler(&called);
+    unknown->calls->release(unknown);
+    pthread_mutex_lock(&host.within);
+    end_call(&called);
 }
 
 /* Handlers that change the watches may delay another one to the next turn. */
-void vst3_host_turn(void)
+void vst3_host_turn(const void *instance)
 {
-    if (atomic_load(&host.count) == 0 || pthread_mutex_trylock(&host.within) != 0)
+    if (atomic_load(&host.count) == 0)
         return;
     int64_t now = monotonic_ns();
+    pthread_mutex_lock(&host.within);
     for (size_t at = 0; at < atomic_load(&host.count); at++)
-        turn_watch(&host.watches[at], now);
+        turn_watch(&host.watches[at], instance, now);
     pthread_mutex_unlock(&host.within);
 }
 
-void vst3_host_forget(void)
+void vst3_host_forget(const void *instance)
 {
+    size_t kept = 0;
     pthread_mutex_lock(&host.within);
-    atomic_store(&host.count, 0); /* what is left belongs to plugins that are gone */
+    for (size_t at = 0; at < atomic_load(&host.count); at++)
+        if (host.watches[at].instance != instance)
+            host.watches[kept++] = host.watches[at];
+    atomic_store(&host.count, kept);
     pthread_mutex_unlock(&host.within);
 }
 

@@ -168,7 +168,7 @@ void vst3_module_close(struct vst3_module *module)
     free(module->real);
     free(module);
     if (!modules)
-        vst3_host_forget();
+        vst3_host_forget(NULL);
 }
 
 /* ---- classes ---- */

@@ -116,6 +116,8 @@ struct flaw vst3_preset_give(const struct vst3_handle *handle, const struct vst3
         return (struct flaw){CAUSE_UNSUPPORTED, "it is the state of another plugin"};
     if (!find_chunks(file, chunks))
         return (struct flaw){CAUSE_DAMAGED, "it is damaged"};
+    if (!chunks[0].data && !chunks[1].data)
+        return (struct flaw){CAUSE_UNSUPPORTED, "it has no state of the plugin"};
     return (struct flaw){CAUSE_OTHER, give_chunks(handle, chunks) ? NULL : "the plugin refuses it"};
 }
 
