@@ -119,15 +119,26 @@ size_t plugin_rig_await(struct plugin_rig_live *live, uint64_t latency)
     return blocks;
 }
 
+/* Runs blocks until the last sample is, or is not, silence. */
+static void run_until(struct plugin_rig_live *live, bool is_silent)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (int i = 0; i < 100 && (live->out.data[0][BLOCK - 1] == 0) != is_silent; i++) {
+        plugin_rig_run(live, NULL);
+        nanosleep(&pause, NULL);
+    }
+}
+
 void plugin_rig_reset_early(struct plugin_rig_live *live, struct plugin_change *change)
 {
-    for (int round = 0; round < 50; round++) {
+    const struct timespec pause = {.tv_nsec = 8000000};
+    for (int round = 0; round < 5; round++) {
         change->value = (float)(64 + 64 * (round % 2));
         plugin_rig_run(live, change);
-        plugin_rig_run(live, NULL);
-        plugin_rig_run(live, NULL);
+        run_until(live, true);
         live->instances->kind->reset(live->instances);
-        plugin_rig_run(live, NULL);
+        nanosleep(&pause, NULL);
+        run_until(live, false);
     }
 }
 

@@ -38,7 +38,7 @@ void plugin_rig_close(struct plugin_rig_live *live);
 /* Runs blocks at their pace until a latency is reported. Returns the number of blocks. */
 size_t plugin_rig_await(struct plugin_rig_live *live, uint64_t latency);
 
-/* Resets it again and again just after a change has made it ask for a restart. */
+/* Resets it again and again while it is stopped for a restart that its main thread owes. */
 void plugin_rig_reset_early(struct plugin_rig_live *live, struct plugin_change *change);
 
 /* Number of child processes of `parent`, zombies included; `first` (may be NULL) is set to one
