@@ -3,6 +3,7 @@
 #include "base/realtime.h"
 #include "base/thread.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,17 @@ HALO_REALTIME void plugin_side_complain(struct plugin_side *side, const char *wh
         return;
     snprintf(side->text, sizeof side->text, "%s: %s", side->name, what);
     atomic_store(&side->complaint, side->text);
+}
+
+bool plugin_side_activated(struct plugin_side *side, bool is_active, const char *id, unsigned rate)
+{
+    atomic_store(&side->is_active, is_active);
+    if (!is_active && side->loads && !side->trouble[0])
+        snprintf(side->trouble, sizeof side->trouble,
+                 "cannot run %s: it cannot be activated at %u Hz", id, rate);
+    else if (!is_active)
+        plugin_side_complain(side, "it cannot be activated: its sound is silence");
+    return is_active;
 }
 
 /* ---- buffers ---- */
@@ -331,4 +343,27 @@ int64_t plugin_bytes_write(struct plugin_bytes *bytes, const void *from, uint64_
     bytes->at = end;
     bytes->size = end > bytes->size ? end : bytes->size;
     return (int64_t)size;
+}
+
+static bool write_file(const char *path, const struct plugin_bytes *bytes)
+{
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return false;
+    fwrite(bytes->data, 1, bytes->size, file);
+    bool written = !ferror(file);
+    return fclose(file) == 0 && written;
+}
+
+enum status plugin_bytes_save(const struct plugin_bytes *bytes, const char *plugin,
+                              const char *folder, const char *name)
+{
+    char *path;
+    enum status status = STATUS_OK;
+    if (asprintf(&path, "%s/%s", folder, name) < 0)
+        return fail_memory("a plugin's state");
+    if ((mkdir(folder, 0777) != 0 && errno != EEXIST) || !write_file(path, bytes))
+        status = fail_errno(errno, "cannot save the state of %s in %s", plugin, folder);
+    free(path);
+    return status;
 }

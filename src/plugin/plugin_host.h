@@ -52,6 +52,10 @@ struct plugin_side {
 /* Keep a complaint if it is the first. Any thread; real-time. */
 void plugin_side_complain(struct plugin_side *side, const char *what);
 
+/* Note whether an activation at a rate succeeded. A failure is `trouble` while the plugin loads,
+ * else a complaint. Returns is_active. */
+bool plugin_side_activated(struct plugin_side *side, bool is_active, const char *id, unsigned rate);
+
 /* Take the requests except a restart. */
 static inline unsigned plugin_side_take(struct plugin_side *side)
 {
@@ -139,5 +143,9 @@ struct plugin_bytes {
 /* Returns the number of bytes: 0 at the end of what is read; `size` or -1 for what is written. */
 int64_t plugin_bytes_read(struct plugin_bytes *bytes, void *to, uint64_t size);
 int64_t plugin_bytes_write(struct plugin_bytes *bytes, const void *from, uint64_t size);
+
+/* Write a state to a file in a folder, which is made if it is missing. Errors: the system's. */
+MUST_CHECK enum status plugin_bytes_save(const struct plugin_bytes *bytes, const char *plugin,
+                                         const char *folder, const char *name);
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- events: to the plugin ---- */
 
@@ -169,10 +168,9 @@ static int64_t read_bytes(const struct clap_istream *stream, void *to, uint64_t 
     return plugin_bytes_read(stream->ctx, to, size);
 }
 
-/* Save the state into memory, which the caller frees. False: the plugin failed. */
+/* Save the state into empty bytes, which the caller frees. False: the plugin failed. */
 static bool clap_state_take(struct clap_instance *instance, struct plugin_bytes *bytes)
 {
-    *bytes = (struct plugin_bytes){0};
     const struct clap_ostream stream = {.ctx = bytes, .write = write_bytes};
     enum clap_role before = clap_enter(CLAP_MAIN_THREAD);
     bool saved = instance->state->save(instance->handle, &stream);
@@ -190,33 +188,21 @@ static bool clap_state_give(struct clap_instance *instance, struct plugin_bytes 
     return loaded;
 }
 
-static bool write_file(const char *path, const char *id, const struct plugin_bytes *bytes)
-{
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return false;
-    fprintf(file, "CLAP state of %s: %zu bytes\n", id, bytes->size);
-    fwrite(bytes->data, 1, bytes->size, file);
-    bool written = !ferror(file);
-    return fclose(file) == 0 && written;
-}
-
 static enum status clap_state_save(struct clap_instance *instance, const char *folder)
 {
     const char *name = instance->plugin.info->id;
-    struct plugin_bytes bytes;
-    char *path = NULL;
-    enum status status = STATUS_OK;
-    bool taken = clap_state_take(instance, &bytes);
-    if (!taken)
-        status = fail(CAUSE_OTHER, "cannot save the state of %s: the plugin failed", name);
-    else if (asprintf(&path, "%s/%s", folder, STATE_FILE) < 0)
-        path = NULL, status = fail_memory("a plugin's state");
-    else if ((mkdir(folder, 0777) != 0 && errno != EEXIST) ||
-             !write_file(path, instance->id, &bytes))
-        status = fail_errno(errno, "cannot save the state of %s in %s", name, folder);
-    free(bytes.data);
-    free(path);
+    struct plugin_bytes state = {0}, file = {0};
+    char head[HEAD_MOST];
+    bool taken = clap_state_take(instance, &state);
+    snprintf(head, sizeof head, "CLAP state of %s: %zu bytes\n", instance->id, state.size);
+    bool written = plugin_bytes_write(&file, head, strlen(head)) >= 0 &&
+                   plugin_bytes_write(&file, state.data, state.size) >= 0;
+    enum status status =
+        !taken     ? fail(CAUSE_OTHER, "cannot save the state of %s: the plugin failed", name)
+        : !written ? fail_memory("a plugin's state")
+                   : plugin_bytes_save(&file, name, folder, STATE_FILE);
+    free(state.data);
+    free(file.data);
     return status;
 }
 
@@ -293,15 +279,9 @@ static bool clap_instance_activate(struct clap_instance *instance)
         instance->handle->activate(instance->handle, instance->rate, 1, instance->block);
     if (is_active && instance->latency)
         atomic_store(&instance->reported_latency, instance->latency->get(instance->handle));
-    atomic_store(&side->common.is_active, is_active);
     clap_enter(before);
-    if (!is_active && side->common.loads && !side->common.trouble[0])
-        snprintf(side->common.trouble, sizeof side->common.trouble,
-                 "cannot run %s: it cannot be activated at %u Hz", instance->plugin.info->id,
-                 instance->rate);
-    else if (!is_active)
-        plugin_side_complain(&side->common, "it cannot be activated: its sound is silence");
-    return is_active;
+    return plugin_side_activated(&side->common, is_active, instance->plugin.info->id,
+                                 instance->rate);
 }
 
 static void clap_instance_deactivate(struct clap_instance *instance)

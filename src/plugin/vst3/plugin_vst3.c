@@ -253,14 +253,7 @@ static bool activate(struct vst3_instance *instance)
     if (is_active)
         atomic_store(&instance->reported_latency, processor->calls->get_latency_samples(processor));
     atomic_fetch_and(&side->asked, ~(unsigned)PLUGIN_ASKED_RESTART);
-    atomic_store(&side->is_active, is_active);
-    if (!is_active && side->loads && !side->trouble[0])
-        snprintf(side->trouble, sizeof side->trouble,
-                 "cannot run %s: it cannot be activated at %u Hz", instance->plugin.info->id,
-                 instance->rate);
-    else if (!is_active)
-        plugin_side_complain(side, "it cannot be activated: its sound is silence");
-    return is_active;
+    return plugin_side_activated(side, is_active, instance->plugin.info->id, instance->rate);
 }
 
 static void deactivate(struct vst3_instance *instance)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 /* A head of 48 bytes: "VST3", a version, the class in hexadecimal digits, the offset of the list.
  * Then the chunks. Then the list: "List", the number of chunks, and for each chunk its name, offset
@@ -125,30 +124,15 @@ struct flaw vst3_preset_give(const struct vst3_handle *handle, const struct vst3
 
 static const char STATE_FILE[] = "state.vstpreset";
 
-static bool write_file(const char *path, const struct plugin_bytes *bytes)
-{
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return false;
-    fwrite(bytes->data, 1, bytes->size, file);
-    bool written = !ferror(file);
-    return fclose(file) == 0 && written;
-}
-
 enum status vst3_state_save(const struct vst3_handle *handle, const struct vst3_id *cid,
                             const char *name, const char *folder)
 {
     struct plugin_bytes bytes;
-    char *path = NULL;
-    enum status status = STATUS_OK;
-    if (!vst3_preset_take(handle, cid, &bytes))
-        status = fail(CAUSE_OTHER, "cannot save the state of %s: the plugin failed", name);
-    else if (asprintf(&path, "%s/%s", folder, STATE_FILE) < 0)
-        path = NULL, status = fail_memory("a plugin's state");
-    else if ((mkdir(folder, 0777) != 0 && errno != EEXIST) || !write_file(path, &bytes))
-        status = fail_errno(errno, "cannot save the state of %s in %s", name, folder);
+    enum status status =
+        vst3_preset_take(handle, cid, &bytes)
+            ? plugin_bytes_save(&bytes, name, folder, STATE_FILE)
+            : fail(CAUSE_OTHER, "cannot save the state of %s: the plugin failed", name);
     free(bytes.data);
-    free(path);
     return status;
 }
 
