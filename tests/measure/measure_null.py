@@ -227,6 +227,18 @@ def test_headphones():
     assert [path["delay"] is None for path in answer["measurement"]["paths"]] == [0, 1, 1, 0]
 
 
+def test_cables():
+    """Two cables without noise: each input is silent while the other's output plays."""
+    wire = np.ones(1)
+    columns, answer = measured(Room([[wire, None], [None, wire]], latency=700), SHORT)
+    paths = answer["measurement"]["paths"]
+    found = worst(columns[:, [0, 3]], [wire, wire])[0]
+    distortion = np.nanmax(np.array(paths[0]["thd"], float))
+    print(f"cables: 31 Hz {found:.1f} dB, distortion {distortion:.1f} dB")
+    assert not columns[:, 1:3].any() and found <= -110 and distortion <= -80
+    assert [path["delay"] is None for path in paths] == [0, 1, 1, 0]
+
+
 def test_subwoofer():
     """Over all frequencies noise is as loud as a subwoofer, but not in its band: it is measured."""
     low = band_pass(25, 100, RATE, 1 << 15)
