@@ -322,6 +322,9 @@ def test_take_again():
     done("measure", "again.wav", "--take", "room-take.wav")
     again, _ = read_wav("again.wav")
     assert np.array_equal(columns, again)
+    for more in (["--length", "2s"], ["--level", "-12"], ["--mark", "1"]):
+        refused("--take uses the sweeps", "measure", "x.wav", "--take", "room-take.wav", *more)
+        refused("it takes no file", "measure", "--spl", "94", *more)
     data = pathlib.Path("room-take.wav").read_bytes()
     for bad, expected in ((data[:len(data) // 2], ""), (data[:3000], ""), (b"RIFF", ""),
                           (pathlib.Path("rec.wav").read_bytes(), "no recording of halo measure")):
