@@ -172,6 +172,21 @@ def test_loopback():
     assert found[:-1].max() <= -100
 
 
+def test_what_is_played():
+    """Three sweeps between the frequencies, at the level."""
+    options = ["--from", "200", "--to", "2000", "--level", "-20", "--length", "1s", "--pause", "300ms",
+               "--repeats", "3"]
+    sound = played(1, tuple(options))[:, 0]
+    loud = [np.abs(sound[at:at + 4800]).max() > 0.05 for at in range(0, len(sound), 4800)]
+    assert np.count_nonzero(np.diff(loud)) == 8, loud  # the check and three sweeps
+    power = np.abs(np.fft.rfft(sound))**2
+    hz = np.fft.rfftfreq(len(sound), 1 / RATE)
+    outside = 10 * np.log10(power[(hz < 180) | (hz > 2200)].sum() / power.sum())
+    peak = 20 * np.log10(np.abs(sound).max())
+    print(f"played: peak {peak:.2f} dB, {outside:.1f} dB outside of the band")
+    assert abs(peak + 20) < 0.05 and outside < -20
+
+
 def test_mark():
     """Output 2 plays the mark, 100 frames away; output 1 is 340 frames away."""
     box = band_pass(40, 18000, RATE)
