@@ -138,8 +138,9 @@ static void make_truths(void)
 static void expect_truth(const char *answer)
 {
     json_t *root = command_json(answer);
-    ck_assert_str_eq(json_string_value(json_object_get(json_object_get(root, "measurement"),
-                                                       "timing")), "device");
+    ck_assert_str_eq(
+        json_string_value(json_object_get(json_object_get(root, "measurement"), "timing")),
+        "device");
     struct sound got = sound_load("room.wav"), truth = sound_load("truth.wav");
     double error = 0, energy = 0;
     ck_assert_uint_eq(got.block.channels, COLUMNS);
@@ -162,8 +163,8 @@ static bool is_measured(size_t period)
     jack_rig_start(RATE, period);
     room_open(&room);
     struct command_result result =
-        command_run("\"$HALO\" measure --plain --json room.wav --driver jack --input room --output room "
-                    "--input-map 1,2 --output-map 1,2 --length 1s --pause 500ms");
+        command_run("\"$HALO\" measure --plain --json room.wav --driver jack --input room "
+                    "--output room --input-map 1,2 --output-map 1,2 --length 1s --pause 500ms");
     room_close(&room);
     jack_rig_end(SIGTERM);
     if (result.code == 0) {
