@@ -315,6 +315,10 @@ def test_calibration():
     text = done(*arguments_for(1, 1, SHORT), "room.wav", "--calibration", "mic.txt",
                 "--full-scale", 120)
     assert " dB SPL" in text, text
+    shown = done("mask", "show", "room.wav")
+    for line in (r"halo measure \d{4}-\d\d-\d\dT[\d:]{8}Z: sweep 20-21600 Hz, 2.1 s, -12 dB, 1 repeat",
+                 r"SNR \d+ dB\n", r"calibration +mic.txt\n", r"full scale +120.0 dB SPL\n"):
+        assert re.search(line, shown), (line, shown)
     columns, _ = read_wav("room.wav")
     size = 1 << 17
     got, truth = (by_thirds(np.abs(np.fft.rfft(taps, size))**2, size)
