@@ -184,6 +184,22 @@ void sound_expect_same(const struct sound *a, const struct sound *b)
                           (double)a->block.data[c][i], (double)b->block.data[c][i]);
 }
 
+void sound_expect_cables(const char *name)
+{
+    enum { CABLES = 2 };
+    struct sound got = sound_load(name);
+    ck_assert_uint_eq(got.block.channels, CABLES * CABLES);
+    for (size_t c = 0; c < CABLES * CABLES; c++) {
+        double real = 0, imaginary = 0; /* the gain at 1 kHz */
+        for (size_t i = 0; i < got.block.frames; i++) {
+            double turn = 2 * M_PI * 1000 * (double)i / got.rate;
+            real += (double)got.block.data[c][i] * cos(turn);
+            imaginary += (double)got.block.data[c][i] * sin(turn);
+        }
+        ck_assert_double_eq_tol(hypot(real, imaginary), c == 0 || c == CABLES + 1 ? 1 : 0, 1e-3);
+    }
+}
+
 void sound_expect_truth(const struct sound *out, const struct mask *mask, const struct block *in,
                         size_t first)
 {

@@ -56,6 +56,9 @@ void sound_expect_truth(const struct sound *out, const struct mask *mask, const 
 /* All of the above for one mask on one sound, by file names. */
 void sound_expect_filtered(const char *out, const char *in, const char *mask);
 
+/* The file holds the responses of two cables: each output to its input, and silence between. */
+void sound_expect_cables(const char *name);
+
 /* Integrated loudness in LUFS by libebur128's own gate; and as measured by ffmpeg. */
 double sound_libebur128_loudness(const struct sound *sound);
 double sound_ffmpeg_loudness(const char *name);

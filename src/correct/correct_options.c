@@ -60,7 +60,7 @@ static enum status check(const struct correct_options *options)
                          : measure->calibration_count > 0 ? "--calibration"
                          : measure->reference             ? "--reference"
                          : measure->has_full_scale        ? "--full-scale"
-                         : measure->repeats               ? "--repeats"
+                         : measure->has_sweep             ? "the sweep"
                          : has_device                     ? "the device"
                                                           : NULL;
     if (options->measured_count > 0 && unused)

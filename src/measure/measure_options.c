@@ -34,21 +34,25 @@ static enum status parse_reference(void *context, const struct option_row *row, 
                                 &options->reference_output);
 }
 
+#define SWEEP_GIVEN .given = OPT_GIVEN(struct measure_options, has_sweep)
+
 const struct option_row measure_rows_sweep[] = {
     OPT_SECONDS("length", "TIME", struct measure_options, seconds, 0.1, SECONDS_MOST,
-                "length of a sweep (default 8s); twice as long, 3 dB less noise"),
+                "length of a sweep (default 8s); twice as long, 3 dB less noise", SWEEP_GIVEN),
     OPT_INTEGER("repeats", "N", struct measure_options, repeats, 1, REPEATS_MOST,
                 "sweeps per output, which are averaged (default 1; 2 if input and\n"
-                "output have two clocks)"),
+                "output have two clocks)",
+                SWEEP_GIVEN),
     OPT_SECONDS("pause", "TIME", struct measure_options, pause, 0.02, 30,
                 "silence after a sweep (default 1s): longer than the room\n"
-                "reverberates; the length of the responses"),
+                "reverberates; the length of the responses",
+                SWEEP_GIVEN),
     OPT_DB("level", struct measure_options, level, -100, LEVEL_MOST,
-           "peak of the sweeps (default -12)"),
+           "peak of the sweeps (default -12)", SWEEP_GIVEN),
     OPT_INTEGER("from", "HZ", struct measure_options, from_hz, 1, HZ_MOST,
-                "where a sweep begins (default 20)"),
+                "where a sweep begins (default 20)", SWEEP_GIVEN),
     OPT_INTEGER("to", "HZ", struct measure_options, to_hz, 1, HZ_MOST,
-                "where it ends (default: 0.9 of half the rate, at most 22000)"),
+                "where it ends (default: 0.9 of half the rate, at most 22000)", SWEEP_GIVEN),
     OPT_PARSE("reference", "IN[:OUT]", parse_reference,
               "input IN records what is played, by a cable: it is time zero, and\n"
               "the response of the card is divided out. OUT: the output at the\n"
@@ -122,17 +126,23 @@ enum status measure_options_check(struct measure_options *options)
 
 static enum status check(const struct measure_options *options)
 {
+    bool has_recorded =
+        options->has_sweep || options->mark || options->reference || options->filter;
     if (options->has_calibrator)
-        return options->output ? fail(CAUSE_USAGE, "--spl measures no responses: it takes no file")
-                               : STATUS_OK;
+        return options->output || has_recorded || options->take || options->hesuvi ||
+                       options->calibration_count || options->has_full_scale
+                   ? fail(CAUSE_USAGE, "--spl plays and measures nothing: it takes no file and "
+                                       "only options of the input")
+                   : STATUS_OK;
     if (!options->output)
         return fail(CAUSE_USAGE, "which file? halo measure room.wav writes the responses to it");
     const char *ending = strrchr(options->output, '.');
     if (!ending || strcmp(ending, ".wav") != 0)
         return fail(CAUSE_USAGE, "%s must end with .wav", options->output);
-    if (options->take && (options->mark || options->reference || options->filter))
+    if (options->take && has_recorded)
         return fail(CAUSE_USAGE,
-                    "--take uses the reference, the mark and the mask that were recorded");
+                    "--take uses the sweeps, the reference, the mark and the mask that "
+                    "were recorded");
     return STATUS_OK;
 }
 

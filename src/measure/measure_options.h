@@ -24,6 +24,7 @@ struct measure_options {
     bool has_full_scale;
     double calibrator; /* dB SPL of a calibrator on the microphone; has_calibrator */
     bool has_calibrator;
+    bool has_sweep;     /* an option of the sweeps was given */
     const char *filter; /* spec of a mask that the sweeps pass; NULL: none */
     const char *take;   /* recording to use again; NULL: measure */
     bool hesuvi;

@@ -32,7 +32,7 @@ struct response_work {
     size_t outputs[DEVICE_CHANNELS_MOST],
         inputs[DEVICE_CHANNELS_MOST]; /* numbers of those measured */
     size_t output_count, input_count;
-    double offsets[DEVICE_CHANNELS_MOST]; /* means of the inputs */
+    double offsets[DEVICE_CHANNELS_MOST]; /* means of the inputs in silence, at the end */
     size_t best;                          /* input that hears output 1 best */
     double stretch;                       /* rate of the input's clock over that of the output's */
     size_t kept;                          /* frames of a response */
@@ -526,14 +526,14 @@ static enum status find_responses(struct response_work *work, struct mask *mask,
 static enum status work_init(struct response_work *work)
 {
     const struct take_plan *plan = &work->take->plan;
+    size_t silent = plan->rate_in / 2; /* less than take_recorded_frames() adds */
     double after = fmin((double)(plan->pause + take_guard(plan)), SEARCHED * plan->sweep.rate);
     double longest = fmax(
         (double)take_slot_frames(plan), /* the next sweep is not in it */
         (double)(take_sweep_at(plan, 0, 0) - checked_frames(plan) + plan->sweep.frames) + after);
     for (size_t i = 0; i < plan->inputs; i++) {
-        for (size_t f = 0; f < work->take->recorded.frames; f++)
-            work->offsets[i] += work->take->recorded.data[i][f];
-        work->offsets[i] /= (double)work->take->recorded.frames;
+        for (size_t f = work->take->recorded.frames - silent; f < work->take->recorded.frames; f++)
+            work->offsets[i] += work->take->recorded.data[i][f] / (double)silent;
     }
     work->output_count = take_measured_outputs(plan, work->outputs);
     work->input_count = take_measured_inputs(plan, work->inputs);

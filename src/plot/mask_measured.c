@@ -90,9 +90,9 @@ static void print_octave(const struct measured_path *path, size_t octave, double
     if (!isnan(spl))
         print_cell("%.1f dB", mean_of(path->level + from) + spl);
     print_cell("%.0f dB", least_of(path->snr + from));
-    print_cell("%.2g %%", 100 * pow(10, largest_of(thd) / 20));
+    print_cell(" %.2g %%", 100 * pow(10, largest_of(thd) / 20));
     for (size_t n = 0; n < MEASURED_ORDERS; n++)
-        print_cell("%.1f dB", largest_of(path->distortion[n] + from));
+        print_cell(" %.1f dB", largest_of(path->distortion[n] + from));
     puts("");
 }
 

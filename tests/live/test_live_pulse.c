@@ -1,6 +1,7 @@
 /* halo live on PulseAudio through ALSA's plugin: the server's rate, a latency that it holds, and
  * ALSA's messages. */
 #include "command.h"
+#include "sound.h"
 #include "suite.h"
 
 #include <stdio.h>
@@ -63,4 +64,21 @@ START_TEST(a_latency_that_is_asked_for_is_kept)
 {
     json_t *report = run_live(48000, "PAUSE=0.5", "--seconds 2 --latency 300 --reconnect");
     ck_assert_double_eq(command_json_number(report, "widened"), 0);
+}
+
+START_TEST(cables_are_measured)
+{
+    struct command_result result = {.err = ""};
+    int tries = 0;
+    do {
+        ck_assert_msg(tries++ < 5, "the machine is too slow: %s", result.err);
+        command_clean();
+        result = command_run("mkdir pulse && PCM='type asym playback.pcm { type pulse } "
+                             "capture.pcm { type pulse device loudspeaker.monitor }' "
+                             "\"" LIVE_PULSE "\" \"$PWD/pulse\" 48000 \"$HALO\" measure --plain "
+                             "cables.wav --length 500ms --pause 200ms --input-map 1,2 "
+                             "--output-map 1,2");
+    } while (result.code == 1);
+    ck_assert_msg(result.code == 0, "%s", result.err);
+    sound_expect_cables("cables.wav");
 }

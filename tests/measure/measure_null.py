@@ -172,6 +172,21 @@ def test_loopback():
     assert found[:-1].max() <= -100
 
 
+def test_what_is_played():
+    """Three sweeps between the frequencies, at the level."""
+    options = ["--from", "200", "--to", "2000", "--level", "-20", "--length", "1s", "--pause", "300ms",
+               "--repeats", "3"]
+    sound = played(1, tuple(options))[:, 0]
+    loud = [np.abs(sound[at:at + 4800]).max() > 0.05 for at in range(0, len(sound), 4800)]
+    assert np.count_nonzero(np.diff(loud)) == 8, loud  # the check and three sweeps
+    power = np.abs(np.fft.rfft(sound))**2
+    hz = np.fft.rfftfreq(len(sound), 1 / RATE)
+    outside = 10 * np.log10(power[(hz < 180) | (hz > 2200)].sum() / power.sum())
+    peak = 20 * np.log10(np.abs(sound).max())
+    print(f"played: peak {peak:.2f} dB, {outside:.1f} dB outside of the band")
+    assert abs(peak + 20) < 0.05 and outside < -20
+
+
 def test_mark():
     """Output 2 plays the mark, 100 frames away; output 1 is 340 frames away."""
     box = band_pass(40, 18000, RATE)
@@ -225,6 +240,18 @@ def test_headphones():
     found = worst(columns[:, [0, 3]], [left, right])
     assert not columns[:, 1:3].any() and found[-1] <= -45, found
     assert [path["delay"] is None for path in answer["measurement"]["paths"]] == [0, 1, 1, 0]
+
+
+def test_cables():
+    """Two cables without noise: each input is silent while the other's output plays."""
+    wire = np.ones(1)
+    columns, answer = measured(Room([[wire, None], [None, wire]], latency=700), SHORT)
+    paths = answer["measurement"]["paths"]
+    found = worst(columns[:, [0, 3]], [wire, wire])[0]
+    distortion = np.nanmax(np.array(paths[0]["thd"][2:24], float))
+    print(f"cables: 31 Hz {found:.1f} dB, distortion {distortion:.1f} dB")
+    assert not columns[:, 1:3].any() and found <= -110 and distortion <= -80
+    assert [path["delay"] is None for path in paths] == [0, 1, 1, 0]
 
 
 def test_subwoofer():
@@ -288,6 +315,10 @@ def test_calibration():
     text = done(*arguments_for(1, 1, SHORT), "room.wav", "--calibration", "mic.txt",
                 "--full-scale", 120)
     assert " dB SPL" in text, text
+    shown = done("mask", "show", "room.wav")
+    for line in (r"halo measure \d{4}-\d\d-\d\dT[\d:]{8}Z: sweep 20-21600 Hz, 2.1 s, -12 dB, 1 repeat",
+                 r"SNR \d+ dB\n", r"calibration +mic.txt\n", r"full scale +120.0 dB SPL\n"):
+        assert re.search(line, shown), (line, shown)
     columns, _ = read_wav("room.wav")
     size = 1 << 17
     got, truth = (by_thirds(np.abs(np.fft.rfft(taps, size))**2, size)
@@ -310,6 +341,9 @@ def test_take_again():
     done("measure", "again.wav", "--take", "room-take.wav")
     again, _ = read_wav("again.wav")
     assert np.array_equal(columns, again)
+    for more in (["--length", "2s"], ["--level", "-12"], ["--mark", "1"]):
+        refused("--take uses the sweeps", "measure", "x.wav", "--take", "room-take.wav", *more)
+        refused("it takes no file", "measure", "--spl", "94", *more)
     data = pathlib.Path("room-take.wav").read_bytes()
     for bad, expected in ((data[:len(data) // 2], ""), (data[:3000], ""), (b"RIFF", ""),
                           (pathlib.Path("rec.wav").read_bytes(), "no recording of halo measure")):
