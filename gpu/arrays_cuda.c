@@ -172,7 +172,7 @@ static size_t add(struct run *run, size_t kind, struct array_piece piece, size_t
     struct array_pieces *batch = &run->kinds[kind];
     uint64_t most = kind ? limit(FORM_BYTES, spectrum_bytes(run, power_of(kind))) : ITEMS_MOST;
     uint64_t masks = most - batch->masks, items = (ITEMS_MOST - batch->items) / piece.chunks;
-    if (batch->count == ARRAY_PIECES_MOST || masks == 0)
+    if (batch->count == ARRAY_PIECES_MOST || masks == 0 || items == 0)
         return 0;
     count = count < items ? count : (size_t)items;
     if (piece.mask.step)
@@ -273,8 +273,9 @@ static enum status begin(const struct arrays_job *job, struct run **result)
     run->job = job;
     run->counts = true;
     run->bytes = 0;
+    size_t most = fft_fused_most();
     run->fused_most = ARRAYS_POWER_LEAST;
-    while ((size_t)2 << run->fused_most <= fft_fused_most())
+    while ((size_t)2 << run->fused_most <= most)
         run->fused_most++;
     *result = run;
     return STATUS_OK;

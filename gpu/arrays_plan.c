@@ -2,7 +2,10 @@
 
 #include <math.h>
 
-enum { HOP_MULTIPLE = 32 }; /* frames; chunks then start at multiples of 128 bytes of output */
+enum {
+    HOP_MULTIPLE = 32,    /* frames; chunks then start at multiples of 128 bytes of output */
+    POWER_PASSES = 15,    /* shortest transform in three passes in single precision */
+};
 
 static const double BUSY_POINTS = 1 << 21; /* fewer points do not fill the GPU */
 static const double MASK_SHARE = 0.6;      /* transform of a mask: there, but not back */
@@ -12,7 +15,6 @@ static const double DOUBLE_COST = 0.04;    /* ns per point, in three passes */
 /* Nanoseconds per point, there and back. Measured on an H200. */
 static double point_cost(unsigned power, enum arrays_sample sample, unsigned fused_most)
 {
-    enum { PASSES_FIRST = 15 };
     static const double costs[] = {
         0.0028, 0.0031, 0.0034, 0.0043, 0.0054,                 /* 2^10 to 2^14, fused */
         0.0114, 0.0121, 0.0132, 0.0131, 0.0132, 0.0139, 0.0162, /* 2^15 to 2^21, three passes */
@@ -20,8 +22,8 @@ static double point_cost(unsigned power, enum arrays_sample sample, unsigned fus
     };
     if (sample == ARRAYS_FLOAT64)
         return DOUBLE_COST;
-    if (power > fused_most && power < PASSES_FIRST)
-        power = PASSES_FIRST;
+    if (power > fused_most && power < POWER_PASSES)
+        return INFINITY;
     return costs[power - ARRAYS_POWER_LEAST];
 }
 
