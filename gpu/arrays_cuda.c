@@ -50,6 +50,13 @@ static cudaError_t create_long_table(const struct arrays_long *by, unsigned powe
     return error;
 }
 
+static cudaError_t create_fused_table(unsigned power, float **table)
+{
+    bool in_block = power <= ARRAYS_POWER_BLOCK;
+    CUDA_TRY((in_block ? arrays_fused_prepare : arrays_cluster_prepare)(power));
+    return fft_table_create((size_t)1 << (in_block ? power : ARRAYS_POWER_BLOCK), true, table);
+}
+
 /* `by`: NULL for fused transforms. */
 static cudaError_t find_table(const struct arrays_long *by, unsigned power, const void **table)
 {
@@ -60,13 +67,8 @@ static cudaError_t find_table(const struct arrays_long *by, unsigned power, cons
     void **kept = &tables[device % GPU_MOST][by == &arrays_long_double][power - ARRAYS_POWER_LEAST];
     cudaError_t error = cudaSuccess;
     pthread_mutex_lock(&lock);
-    if (!*kept && by) {
-        error = create_long_table(by, power, kept);
-    } else if (!*kept) {
-        error = arrays_fused_prepare(power);
-        if (error == cudaSuccess)
-            error = fft_table_create((size_t)1 << power, true, (float **)kept);
-    }
+    if (!*kept)
+        error = by ? create_long_table(by, power, kept) : create_fused_table(power, (float **)kept);
     *table = *kept;
     pthread_mutex_unlock(&lock);
     return error;
@@ -101,9 +103,12 @@ static unsigned limit(size_t bytes, size_t each)
 static cudaError_t run_fused(const struct run *run, unsigned power, struct array_pieces *batch)
 {
     const void *table;
+    bool in_block = power <= ARRAYS_POWER_BLOCK;
     CUDA_TRY(find_table(NULL, power, &table));
-    CUDA_TRY(arrays_fused_form(power, batch, table, run->scratch, run->stream));
-    return arrays_fused_run(power, batch, table, run->scratch, run->stream);
+    CUDA_TRY((in_block ? arrays_fused_form : arrays_cluster_form)(power, batch, table, run->scratch,
+                                                                  run->stream));
+    return (in_block ? arrays_fused_run : arrays_cluster_run)(power, batch, table, run->scratch,
+                                                              run->stream);
 }
 
 static cudaError_t run_long(const struct run *run, const struct arrays_long *by, unsigned power,
@@ -263,6 +268,20 @@ static enum status run_groups(struct run *run)
     return STATUS_OK;
 }
 
+/* The power of the longest transform in one pass on the current device. */
+static unsigned find_fused_most(void)
+{
+    unsigned power = ARRAYS_POWER_LEAST;
+    int clusters = 0;
+    size_t most = fft_fused_most();
+    while ((size_t)2 << power <= most)
+        power++;
+    if (power == ARRAYS_POWER_BLOCK &&
+        gpu_attribute(cudaDevAttrClusterLaunch, &clusters) == cudaSuccess && clusters)
+        power = ARRAYS_POWER_CLUSTER;
+    return power;
+}
+
 static enum status begin(const struct arrays_job *job, struct run **result)
 {
     if (!gpu_is_there())
@@ -273,10 +292,7 @@ static enum status begin(const struct arrays_job *job, struct run **result)
     run->job = job;
     run->counts = true;
     run->bytes = 0;
-    size_t most = fft_fused_most();
-    run->fused_most = ARRAYS_POWER_LEAST;
-    while ((size_t)2 << run->fused_most <= most)
-        run->fused_most++;
+    run->fused_most = find_fused_most();
     *result = run;
     return STATUS_OK;
 }

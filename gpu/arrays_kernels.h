@@ -47,6 +47,14 @@ cudaError_t arrays_fused_form(unsigned power, const struct array_pieces *pieces,
 cudaError_t arrays_fused_run(unsigned power, const struct array_pieces *pieces, const void *table,
                              const void *forms, cudaStream_t stream);
 
+/* The same for 2^15 to 2^17 points, on devices of compute capability 9.0 and later. The table is
+ * that for 2^14 points. */
+cudaError_t arrays_cluster_prepare(unsigned power);
+cudaError_t arrays_cluster_form(unsigned power, const struct array_pieces *pieces,
+                                const void *table, void *forms, cudaStream_t stream);
+cudaError_t arrays_cluster_run(unsigned power, const struct array_pieces *pieces, const void *table,
+                               const void *forms, cudaStream_t stream);
+
 /* Longer transforms, in three passes. A form and the work of an item have 2^power points, float2
  * or double2. */
 struct arrays_long {

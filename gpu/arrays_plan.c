@@ -3,8 +3,8 @@
 #include <math.h>
 
 enum {
-    HOP_MULTIPLE = 32,    /* frames; chunks then start at multiples of 128 bytes of output */
-    POWER_PASSES = 15,    /* shortest transform in three passes in single precision */
+    HOP_MULTIPLE = 32, /* frames; chunks then start at multiples of 128 bytes of output */
+    POWER_PASSES = 15, /* shortest transform in three passes in single precision */
 };
 
 static const double BUSY_POINTS = 1 << 21; /* fewer points do not fill the GPU */
@@ -16,14 +16,17 @@ static const double DOUBLE_COST = 0.04;    /* ns per point, in three passes */
 static double point_cost(unsigned power, enum arrays_sample sample, unsigned fused_most)
 {
     static const double costs[] = {
-        0.0028, 0.0031, 0.0034, 0.0043, 0.0054,                 /* 2^10 to 2^14, fused */
-        0.0114, 0.0121, 0.0132, 0.0131, 0.0132, 0.0139, 0.0162, /* 2^15 to 2^21, three passes */
-        0.0181, 0.0206, 0.0276,                                 /* 2^22 to 2^24 */
+        0.0028, 0.0031, 0.0034, 0.0043, 0.0054, /* 2^10 to 2^14, a thread block */
+        0.0114, 0.0121, 0.0132, 0.0131, 0.0132, /* 2^15 to 2^19, three passes */
+        0.0139, 0.0162, 0.0181, 0.0206, 0.0276, /* 2^20 to 2^24 */
     };
+    static const double CLUSTER_COST = 0.0085;
     if (sample == ARRAYS_FLOAT64)
         return DOUBLE_COST;
     if (power > fused_most && power < POWER_PASSES)
         return INFINITY;
+    if (power > ARRAYS_POWER_BLOCK && power <= fused_most)
+        return CLUSTER_COST;
     return costs[power - ARRAYS_POWER_LEAST];
 }
 
@@ -37,7 +40,8 @@ static uint64_t most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-double arrays_plan_length(const struct arrays_group *group, enum arrays_sample sample,
+/* Completes a plan for its length of transforms. Infinity: impossible. Otherwise the time in ns. */
+static double plan_length(const struct arrays_group *group, enum arrays_sample sample,
                           unsigned fused_most, struct arrays_plan *plan)
 {
     uint64_t signal = plan->swapped ? group->taps : group->frames;
@@ -86,7 +90,7 @@ bool arrays_plan_choose(const struct arrays_group *group, enum arrays_sample sam
     for (int swapped = 0; swapped < 2; swapped++)
         for (unsigned power = from; power <= ARRAYS_POWER_MOST; power++) {
             struct arrays_plan one = {.swapped = swapped, .power = power, .heard = heard};
-            double cost = arrays_plan_length(group, sample, fused_most, &one);
+            double cost = plan_length(group, sample, fused_most, &one);
             if (cost < best) {
                 best = cost;
                 *plan = one;

@@ -15,10 +15,12 @@
 #include <stdint.h>
 
 enum {
-    ARRAYS_DIRECT_TAPS = 64,    /* the most taps that are multiplied one by one */
-    ARRAYS_DIRECT_TILE = 2048,  /* outputs of a thread block */
-    ARRAYS_POWER_LEAST = 10,    /* shortest transform in single precision: 2^10 points */
-    ARRAYS_POWER_LEAST_2 = 13,  /* in double precision */
+    ARRAYS_DIRECT_TAPS = 64,   /* the most taps that are multiplied one by one */
+    ARRAYS_DIRECT_TILE = 2048, /* outputs of a thread block */
+    ARRAYS_POWER_LEAST = 10,   /* shortest transform in single precision: 2^10 points */
+    ARRAYS_POWER_LEAST_2 = 13, /* in double precision */
+    ARRAYS_POWER_BLOCK = 14,   /* longest transform of a thread block */
+    ARRAYS_POWER_CLUSTER = 17, /* longest transform of neighbouring blocks together */
     ARRAYS_POWER_MOST = 24,
 };
 
@@ -32,13 +34,9 @@ struct arrays_plan {
     int64_t origin; /* frame of the signal that is frame 0 of the first chunk */
 };
 
-/* The cheapest plan. `fused_most`: the most points that a thread block transforms. False: the
- * arrays are too long. */
+/* The cheapest plan. `fused_most`: transforms of at most 2^fused_most points take one pass. False:
+ * the arrays are too long. */
 bool arrays_plan_choose(const struct arrays_group *group, enum arrays_sample sample,
                         unsigned fused_most, struct arrays_plan *plan);
-
-/* As above, for this length of transforms only. Infinity: impossible. Otherwise the time in ns. */
-double arrays_plan_length(const struct arrays_group *group, enum arrays_sample sample,
-                          unsigned fused_most, struct arrays_plan *plan);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { FUSED = 14, ARRAY_MOST = 40000 };
+enum { FUSED = ARRAYS_POWER_CLUSTER, ARRAY_MOST = 40000 };
 
 static double frames[ARRAY_MOST], taps[ARRAY_MOST];
 
