@@ -11,9 +11,9 @@
 
 enum {
     POWERS = ARRAYS_POWER_MOST - ARRAYS_POWER_LEAST + 1,
-    KINDS = POWERS + 1,     /* ways to convolve: sums of products; each length of transforms */
-    FORM_BYTES = 64 << 20,  /* spectra of masks, unless one needs more */
-    WORK_BYTES = 32 << 20,  /* of chunks at a time, likewise; less than the device's cache */
+    KINDS = POWERS + 1,    /* ways to convolve: sums of products; each length of transforms */
+    FORM_BYTES = 64 << 20, /* spectra of masks, unless one needs more */
+    WORK_BYTES = 32 << 20, /* of chunks at a time, likewise; less than the device's cache */
 };
 
 static const uint64_t ITEMS_MOST = UINT64_C(1) << 30; /* of a launch */
@@ -240,7 +240,8 @@ static enum status add_group(struct run *run, const struct arrays_group *group)
         .chunks = (unsigned)plan.chunks,
     };
     if (plan.heard)
-        TRY(add_all(run, plan.power ? plan.power - ARRAYS_POWER_LEAST + 1 : 0, piece, group->count));
+        TRY(add_all(run, plan.power ? plan.power - ARRAYS_POWER_LEAST + 1 : 0, piece,
+                    group->count));
     if (plan.heard == group->out_frames)
         return STATUS_OK;
     /* The silent rest is a sum of no products. */

@@ -13,7 +13,8 @@ __device__ __forceinline__ void load_points(float2 *v, const array_window &in, f
     int thread = (int)threadIdx.x;
     if (in.is_plain(2 * N)) {
         const float *__restrict__ from = static_cast<const float *>(in.samples) + in.at + thread;
-        each_held<N>([&](int i, int p) { v[i] = make_float2(__ldg(from + p), __ldg(from + N + p)); });
+        each_held<N>(
+            [&](int i, int p) { v[i] = make_float2(__ldg(from + p), __ldg(from + N + p)); });
     } else {
 #pragma unroll 1
         for (int p = thread; p < N; p += split_of<N>::THREADS)
@@ -96,7 +97,8 @@ __global__ void __launch_bounds__(split_of<N>::THREADS, split_of<N>::BLOCKS)
         asm volatile("add.s32 %0, %0, 1;" : "+r"(turn));
     } while (turn < 2);
     join<N>(v, shared, table, thread);
-    twist<HELD>(v, unit((float)thread / (2 * N)), held_at<N>); /* backwards, as parts are exchanged */
+    twist<HELD>(v, unit((float)thread / (2 * N)),
+                held_at<N>); /* backwards, as parts are exchanged */
     store_points<N>(v, item, shared);
 }
 

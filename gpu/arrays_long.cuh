@@ -6,7 +6,8 @@
 #include "gpu/arrays_device.cuh"
 #include "gpu/fft_long.cuh"
 
-namespace {
+namespace
+{
 
 /* ---- columns ---- */
 
@@ -43,8 +44,8 @@ __global__ void __launch_bounds__(columns<N1, C, T>::THREADS, columns<N1, C, T>:
     T *shared = reinterpret_cast<T *>(memory);
     int thread = (int)threadIdx.x / C, lane = (int)threadIdx.x % C;
     int column = (int)blockIdx.x * C + lane, fft = N1 * width;
-    const array_window in = of_masks ? mask_of(pieces, first + blockIdx.y)
-                                     : item_of(pieces, first + blockIdx.y).in;
+    const array_window in =
+        of_masks ? mask_of(pieces, first + blockIdx.y) : item_of(pieces, first + blockIdx.y).in;
     T v[POINTS];
     if (sizeof(real) == sizeof(float) && in.is_plain(2 * fft)) {
         const float *__restrict__ from = static_cast<const float *>(in.samples) + in.at + column;
@@ -168,9 +169,9 @@ template <int N1, typename T> cudaError_t run_columns(columns_pass pass, const l
 {
     constexpr int NARROW = 4096 / N1;
     constexpr int WIDE = sizeof(T) == sizeof(double2) || N1 <= 256 ? NARROW
-                         : N1 == 512                              ? 16
-                         : N1 <= 2048                             ? 8
-                                                                  : 4;
+                         : N1 == 512                               ? 16
+                         : N1 <= 2048                              ? 8
+                                                                   : 4;
     if constexpr (WIDE > NARROW) {
         int shared;
         CUDA_TRY(gpu_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &shared));

@@ -146,7 +146,8 @@ template <bool BACK, typename T> struct factor_32 {
     bool upright; /* the imaginary part is the larger one */
     __device__ __forceinline__ constexpr factor_32(int turns)
         : cosine((real_of<T>)cosine_32(turns)),
-          sine((real_of<T>)(BACK ? -cosine_32(turns + 8) : cosine_32(turns + 8))), scale(0), upright(sine * sine > cosine * cosine)
+          sine((real_of<T>)(BACK ? -cosine_32(turns + 8) : cosine_32(turns + 8))), scale(0),
+          upright(sine * sine > cosine * cosine)
     {
         scale = upright ? sine : cosine;
     }
@@ -165,8 +166,7 @@ template <bool BACK, typename T> struct factor_32 {
     }
 };
 
-template <typename T>
-__device__ __forceinline__ T add_scaled(T a, real_of<T> scale, T b)
+template <typename T> __device__ __forceinline__ T add_scaled(T a, real_of<T> scale, T b)
 {
     if (scale == 1)
         return a + b;
@@ -338,8 +338,8 @@ template <int N, int S = 0, typename T> static void fill_table(T *table)
     for (int k = 1; k < R; k++)
         for (int j = 0; j < STRIDE; j++) {
             double angle = -2 * M_PI * (double)j * k / L;
-            table[table_at<N, S>() + (k - 1) * STRIDE + j] =
-                {(real_of<T>)cos(angle), (real_of<T>)sin(angle)};
+            table[table_at<N, S>() + (k - 1) * STRIDE + j] = {(real_of<T>)cos(angle),
+                                                              (real_of<T>)sin(angle)};
         }
     if constexpr (S + 1 < stages<N>())
         fill_table<N, S + 1>(table);

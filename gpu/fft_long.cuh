@@ -8,8 +8,8 @@
 /* A thread block transforms C neighbouring columns. */
 template <int N1, int C, typename T = float2> struct columns {
     static constexpr int THREADS_EACH = N1 / POINTS, THREADS = THREADS_EACH * C;
-    static constexpr int BLOCKS = sizeof(T) == sizeof(double2)   ? 1
-                                  : THREADS == 256              ? 3
+    static constexpr int BLOCKS = sizeof(T) == sizeof(double2) ? 1
+                                  : THREADS == 256             ? 3
                                                                : 1024 / THREADS;
     static constexpr int SHARED = stages<N1>() > 1 ? shared_bytes<N1, T>() * C : 0;
 };

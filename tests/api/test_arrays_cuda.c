@@ -69,8 +69,8 @@ static void fill(void *samples, size_t count, enum halo_sample sample)
             ((double *)samples)[i] = value + ldexp((double)draw(1 << 24), -48);
         else
             ((uint16_t *)samples)[i] =
-                (uint16_t)(draw(2) << 15 | (sample == HALO_FLOAT16 ? 0x2c00 + draw(0x800)
-                                                                   : 0x3e00 + draw(0x100)));
+                (uint16_t)(draw(2) << 15 |
+                           (sample == HALO_FLOAT16 ? 0x2c00 + draw(0x800) : 0x3e00 + draw(0x100)));
     }
 }
 

@@ -74,8 +74,8 @@ START_TEST(chunks_give_the_convolution)
         group.first = (size_t)rand() % 3 ? (size_t)rand() % (group.frames + group.taps) : 0;
         group.out_frames = 1 + (size_t)rand() % (group.frames + group.taps);
         struct arrays_plan plan;
-        ck_assert(arrays_plan_choose(&group, round % 2 ? ARRAYS_FLOAT32 : ARRAYS_FLOAT64, FUSED,
-                                     &plan));
+        ck_assert(
+            arrays_plan_choose(&group, round % 2 ? ARRAYS_FLOAT32 : ARRAYS_FLOAT64, FUSED, &plan));
         if (plan.heard)
             check_plan(&group, &plan);
     }
