@@ -3,18 +3,24 @@
 #include "convolve/arrays_plan.h"
 #include "convolve/partition.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    FFT_MOST = 1 << 20,             /* points */
-    PARTITIONED_FFT_MOST = 1 << 18, /* points; longer transforms leave the cache */
-    DIRECT_HOP = 1 << 12,           /* frames */
-    ARRAYS_PER_THREAD = 2,          /* with fewer, threads share each convolution */
+    FFT_MOST = 1 << 20,    /* points */
+    FFT_CACHED = 1 << 18,  /* points; longer transforms leave the cache */
+    DIRECT_HOP = 1 << 12,  /* frames */
+    ARRAYS_PER_THREAD = 2, /* with fewer, threads share each convolution */
 };
 
-static const double DOUBLE_COST = 2;   /* relative to single precision */
-static const double DIRECT_COST = 300; /* ns, beside that of the taps */
+static const double DOUBLE_COST = 2; /* relative to single precision */
+
+/* Estimated ns, with samples and memory that other threads use at the same time. */
+static const double DIRECT_COST = 300; /* beside that of the taps */
+static const double FFT_COST = 0.06;   /* factor of n log2 n */
+static const double FFT_COST_LONG = 0.16;
+static const double MULTIPLY_COST = 0.25; /* a number of a spectrum */
 
 enum status arrays_run_in_double(const struct arrays_job *job, const struct arrays_plan *plans,
                                  struct workers *workers, bool shares_each, bool *are_left);
@@ -27,6 +33,11 @@ static size_t divide_up(size_t a, size_t b)
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
+}
+
+static double fft_cost(size_t n)
+{
+    return (n > FFT_CACHED ? FFT_COST_LONG : FFT_COST) * (double)n * log2((double)n);
 }
 
 static void keep_cheaper(struct arrays_plan plan, double cost, struct arrays_plan *best)
@@ -50,7 +61,7 @@ static void plan_whole(struct arrays_plan plan, size_t first, size_t n, struct a
     plan.taps = plan.mask.count;
     plan.skip = first;
     plan.begin = 0;
-    keep_cheaper(plan, (2 + mask) * partition_fft_cost(n) + partition_multiply_cost(n), best);
+    keep_cheaper(plan, (2 + mask) * fft_cost(n) + MULTIPLY_COST * (double)n, best);
 }
 
 /* Windows that overlap by `taps` - 1 frames, or by a partition's taps. */
@@ -68,8 +79,8 @@ static void plan_windows(struct arrays_plan plan, size_t first, size_t n, size_t
         least(plan.blocks + plan.partitions - 1, divide_up(plan.signal.count + n, plan.hop));
     double products = (double)(least(plan.blocks, windows) * plan.partitions);
     double masks = plan.mask.step ? (double)plan.partitions : 0;
-    double cost = ((double)(plan.blocks + windows) + masks) * partition_fft_cost(n) +
-                  products * partition_multiply_cost(n);
+    double cost = ((double)(plan.blocks + windows) + masks) * fft_cost(n) +
+                  products * MULTIPLY_COST * (double)n;
     keep_cheaper(plan, cost, best);
 }
 
@@ -119,7 +130,7 @@ static struct arrays_plan plan_group(const struct arrays_group *group, bool corr
         plan_whole(plan, first, n, &best);
         if (n / 4 * 3 >= plan.mask.count)
             plan_windows(plan, first, n, plan.mask.count, &best);
-        else if (n <= PARTITIONED_FFT_MOST)
+        else if (n <= FFT_CACHED)
             plan_windows(plan, first, n, n / 2, &best);
     }
     return best;
