@@ -17,8 +17,9 @@ enum {
 static const double DOUBLE_COST = 2; /* relative to single precision */
 
 /* Estimated ns, with samples and memory that other threads use at the same time. */
-static const double DIRECT_COST = 300; /* beside that of the taps */
-static const double FFT_COST = 0.06;   /* factor of n log2 n */
+static const double TILE_COST = 30;  /* of FIR_TILE frames, beside that of the taps */
+static const double STEP_COST = 100; /* of a transform */
+static const double FFT_COST = 0.06; /* factor of n log2 n */
 static const double FFT_COST_LONG = 0.16;
 static const double MULTIPLY_COST = 0.25; /* a number of a spectrum */
 
@@ -37,7 +38,8 @@ static size_t least(size_t a, size_t b)
 
 static double fft_cost(size_t n)
 {
-    return (n > FFT_CACHED ? FFT_COST_LONG : FFT_COST) * (double)n * log2((double)n);
+    double factor = n > FFT_CACHED ? FFT_COST_LONG : FFT_COST;
+    return STEP_COST + factor * (double)n * log2((double)n);
 }
 
 static void keep_cheaper(struct arrays_plan plan, double cost, struct arrays_plan *best)
@@ -92,7 +94,8 @@ static void plan_direct(struct arrays_plan *plan, size_t first)
     plan->hop = least(plan->frames, DIRECT_HOP);
     plan->blocks = divide_up(plan->frames, plan->hop);
     plan->begin = (ptrdiff_t)first - (ptrdiff_t)plan->skip;
-    plan->cost = DIRECT_COST + partition_head_cost(plan->taps, plan->frames);
+    size_t tiles = divide_up(plan->frames, FIR_TILE);
+    plan->cost = TILE_COST * (double)tiles + partition_head_cost(plan->taps, tiles * FIR_TILE);
 }
 
 /* Keeps what frames [first, end) of the whole convolution depend on. Returns the number of `first`
