@@ -390,16 +390,16 @@ static enum status parse_skip(void *options, const struct option_row *row, const
 }
 
 #define OPT_SPAN(NAME, FIELD, LEAST)                                                               \
-    {                                                                                              \
-        .name = NAME, .parse = parse_span, .offset = offsetof(struct mask_options, FIELD),         \
-        .least = LEAST                                                                             \
-    }
+    {.name = NAME,                                                                                 \
+     .parse = parse_span,                                                                          \
+     .offset = offsetof(struct mask_options, FIELD),                                               \
+     .least = LEAST}
 
 #define OPT_ANGLE(NAME, FIELD, MOST)                                                               \
-    {                                                                                              \
-        .name = NAME, .parse = parse_angle,                                                        \
-        .offset = offsetof(struct mask_options, load.directions.FIELD), .most = MOST               \
-    }
+    {.name = NAME,                                                                                 \
+     .parse = parse_angle,                                                                         \
+     .offset = offsetof(struct mask_options, load.directions.FIELD),                               \
+     .most = MOST}
 
 static const char *const phase_names[] = {"minimum", NULL};
 static const char *const map_names[] = {"auto", "split", "matrix", NULL};
