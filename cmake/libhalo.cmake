@@ -8,6 +8,7 @@ if(NOT numbers STREQUAL PROJECT_VERSION)
 endif()
 
 add_library(halo_api OBJECT
+  api/api_arrays.c
   api/api_call.c
   api/api_convolve.c
   api/api_convolver.c

@@ -135,6 +135,12 @@ HALO_API enum halo_status halo_mask_from_taps(const struct halo_taps *taps, uint
                                               size_t channels, struct halo_mask **mask,
                                               struct halo_error *error);
 
+/* Read or make a mask like halo_mask_load, at its own rate and for as many channels as fit it.
+ * Options of the spec apply. Filters to make have 48000 Hz. halo_mask_describe tells the rate, or 0
+ * if the file states none. Threads: any. Not real-time. */
+HALO_API enum halo_status halo_mask_read(const char *spec, struct halo_mask **mask,
+                                         struct halo_error *error);
+
 /* Free a mask. No call may be using it; convolvers do not need the masks that they were made with.
  * Threads: any. */
 HALO_API void halo_mask_destroy(struct halo_mask *mask);
@@ -143,13 +149,17 @@ HALO_API void halo_mask_destroy(struct halo_mask *mask);
 struct halo_mask_info {
     size_t size; /* set it to sizeof(struct halo_mask_info) before the call */
     size_t inputs, outputs, columns, paths;
-    size_t taps;   /* taps of the longest column, at the rate of the sound */
+    size_t taps;   /* taps of each column, at `rate` */
     size_t origin; /* tap that is time zero: 0, or the middle of a symmetric filter */
-    uint32_t rate; /* Hz */
+    uint32_t rate; /* Hz; 0: unknown, after halo_mask_read */
 };
 
 /* Describe a mask. Writes info->size bytes. Threads: any. Real-time. */
 HALO_API void halo_mask_describe(const struct halo_mask *mask, struct halo_mask_info *info);
+
+/* Copy the taps of a column, info.taps floats, to `taps`. The column must exist. Threads: any.
+ * Real-time. */
+HALO_API void halo_mask_taps(const struct halo_mask *mask, size_t column, float *taps);
 
 /* Return the notes that the halo program prints about such a mask, for users. They tell, for
  * example, that it was resampled, or what of a configuration was left out. Lines without a newline
@@ -192,6 +202,62 @@ HALO_API enum halo_status halo_convolve(const struct halo_mask *mask, const floa
                                         size_t in_stride, size_t frames, float *out,
                                         size_t out_stride, size_t out_frames,
                                         struct halo_error *error);
+
+/* ---- arrays ---- */
+
+/* Type of an array's samples. Halves are computed in single precision, HALO_FLOAT64 in double. */
+enum halo_sample { HALO_FLOAT32, HALO_FLOAT64, HALO_FLOAT16, HALO_BFLOAT16 };
+
+/* `count` convolutions. Array number j of x begins at x + j * x_step, with the step in samples; so
+ * do those of h and y. With x_step or h_step 0, all convolutions use one array; y_step 0 is for a
+ * count of 1. Samples of an array are adjacent, and aligned to their own size. Arrays of y do not
+ * overlap others.
+ * The whole convolution is c[n] = sum over k of x[n - k] h[k], 0 <= n < frames + taps - 1. With
+ * options.correlate, h is read backwards: c[n] = sum over k of x[n - k] h[taps - 1 - k]. The result
+ * is y[i] = c[first + i], 0 <= i < out_frames. Where c has no such sample, y[i] is 0. frames, taps
+ * and out_frames may be 0. */
+struct halo_arrays {
+    size_t size; /* sizeof(struct halo_arrays) */
+    const void *x;
+    size_t frames;
+    ptrdiff_t x_step;
+    const void *h;
+    size_t taps;
+    ptrdiff_t h_step;
+    void *y;
+    size_t first, out_frames;
+    ptrdiff_t y_step;
+    size_t count;
+};
+
+struct halo_arrays_options {
+    size_t size; /* sizeof(struct halo_arrays_options) */
+    enum halo_sample sample;
+    bool correlate;
+    size_t threads; /* memory of the host: most threads; 0: one per processor */
+    bool on_device; /* arrays are in the memory of the current CUDA device */
+    void *stream;   /* device: cudaStream_t or CUstream; NULL is the default stream */
+    /* device: memory that work on the stream may use; aligned to 256 bytes. NULL: the call
+     * allocates memory in stream order. */
+    void *scratch;
+    size_t scratch_bytes; /* bytes of `scratch`, at least those of halo_arrays_scratch */
+};
+
+/* Compute the bytes of scratch that halo_arrays_convolve needs for these arrays: 0 in memory of the
+ * host. Errors: HALO_USAGE, HALO_NO_GPU, HALO_NO_MEMORY. Threads: any. Not real-time. */
+HALO_API enum halo_status halo_arrays_scratch(const struct halo_arrays *arrays, size_t groups,
+                                              const struct halo_arrays_options *options,
+                                              size_t *bytes, struct halo_error *error);
+
+/* Convolve `groups` groups of arrays. `options`: NULL for the defaults. Errors of float32 stay
+ * below -120 dB of max|x| sum|h|, those of float64 below -270 dB; halves are rounded once more. On
+ * a device, the call queues the work and does not wait for it; errors that occur later are returned
+ * by the CUDA call that synchronises. Errors: HALO_USAGE, HALO_NO_MEMORY, HALO_FAILED; HALO_NO_GPU,
+ * also if the library was built without CUDA. Threads: any, also several at once, and in a process
+ * that was forked. Threads that the call starts end before it returns. Not real-time. */
+HALO_API enum halo_status halo_arrays_convolve(const struct halo_arrays *arrays, size_t groups,
+                                               const struct halo_arrays_options *options,
+                                               struct halo_error *error);
 
 /* ---- buffers of a GPU ---- */
 
