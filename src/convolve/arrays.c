@@ -38,24 +38,28 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static double fft_cost(size_t n)
-{
-    double factor = n > FFT_CACHED ? FFT_COST_LONG : FFT_COST;
-    return STEP_COST + factor * (double)n * log2((double)n);
-}
+/* A group while it is planned. */
+struct planning {
+    struct arrays_plan base, best;
+    size_t first;     /* the output's first frame in the convolution of the trimmed operands */
+    size_t cached;    /* points; longer transforms leave the cache */
+    bool is_wide;     /* double precision */
+    double transform; /* estimated ns of one that is considered */
+};
 
-static void keep_cheaper(struct arrays_plan plan, double cost, struct arrays_plan *best)
+static void keep_cheaper(struct planning *planning, const struct arrays_plan *plan, double cost)
 {
-    if (cost >= best->cost)
+    if (cost >= planning->best.cost)
         return;
-    *best = plan;
-    best->cost = cost;
+    planning->best = *plan;
+    planning->best.cost = cost;
 }
 
 /* One window with the whole signal. Frames that wrap around are not part of the output. */
-static void plan_whole(struct arrays_plan plan, size_t first, size_t n, struct arrays_plan *best)
+static void plan_whole(struct planning *planning, size_t n)
 {
-    size_t all = plan.signal.count + plan.mask.count - 1;
+    struct arrays_plan plan = planning->base;
+    size_t first = planning->first, all = plan.signal.count + plan.mask.count - 1;
     double mask = plan.mask.step ? 1 : 0;
     if (plan.signal.count > n || first + plan.frames > n || all > n + first)
         return;
@@ -65,41 +69,43 @@ static void plan_whole(struct arrays_plan plan, size_t first, size_t n, struct a
     plan.taps = plan.mask.count;
     plan.skip = first;
     plan.begin = 0;
-    keep_cheaper(plan, (2 + mask) * fft_cost(n) + MULTIPLY_COST * (double)n, best);
+    keep_cheaper(planning, &plan, (2 + mask) * planning->transform + MULTIPLY_COST * (double)n);
 }
 
 /* Windows that overlap by `taps` - 1 frames, or by a partition's taps. */
-static void plan_windows(struct arrays_plan plan, size_t first, size_t n, size_t taps,
-                         struct arrays_plan *best)
+static void plan_windows(struct planning *planning, size_t n, size_t taps)
 {
+    struct arrays_plan plan = planning->base;
     plan.fft = n;
     plan.taps = taps;
     plan.partitions = divide_up(plan.mask.count, taps);
     plan.skip = plan.partitions > 1 ? taps : taps - 1;
     plan.hop = n - plan.skip;
     plan.blocks = divide_up(plan.frames, plan.hop);
-    plan.begin = (ptrdiff_t)first - (ptrdiff_t)plan.skip;
+    plan.begin = (ptrdiff_t)planning->first - (ptrdiff_t)plan.skip;
     size_t windows =
         least(plan.blocks + plan.partitions - 1, divide_up(plan.signal.count + n, plan.hop));
     double products = (double)(least(plan.blocks, windows) * plan.partitions);
     double masks = plan.mask.step ? (double)plan.partitions : 0;
-    double cost = ((double)(plan.blocks + windows) + masks) * fft_cost(n) +
-                  products * MULTIPLY_COST * (double)n;
-    keep_cheaper(plan, cost, best);
+    double transforms = (double)(plan.blocks + windows) + masks;
+    keep_cheaper(planning, &plan,
+                 transforms * planning->transform + products * MULTIPLY_COST * (double)n);
 }
 
-static void plan_direct(struct arrays_plan *plan, size_t first, bool is_wide)
+static void plan_directly(struct planning *planning)
 {
+    struct arrays_plan *plan = &planning->base;
     plan->partitions = 1;
     plan->taps = plan->mask.count;
     plan->skip = plan->taps - 1;
     plan->hop = least(plan->frames, DIRECT_HOP);
     plan->blocks = divide_up(plan->frames, plan->hop);
-    plan->begin = (ptrdiff_t)first - (ptrdiff_t)plan->skip;
+    plan->begin = (ptrdiff_t)planning->first - (ptrdiff_t)plan->skip;
     size_t tiles = divide_up(plan->frames, FIR_TILE);
-    double taps = is_wide ? DOUBLE_TAP_COST / DOUBLE_COST : 1;
+    double taps = planning->is_wide ? DOUBLE_TAP_COST / DOUBLE_COST : 1;
     plan->cost =
         TILE_COST * (double)tiles + taps * partition_head_cost(plan->taps, tiles * FIR_TILE);
+    planning->best = *plan;
 }
 
 /* Keeps what frames [first, end) of the whole convolution depend on. Returns the number of `first`
@@ -113,34 +119,44 @@ static size_t trim(struct arrays_operand *x, struct arrays_operand *h, size_t fi
     return first - x->from - h->from;
 }
 
-static struct arrays_plan plan_group(const struct arrays_group *group, bool correlate, bool is_wide)
+static void plan_transforms(struct planning *planning)
 {
-    struct arrays_operand x = {group->x, group->x_step, group->frames, .is_backwards = false};
-    struct arrays_operand h = {group->h, group->h_step, group->taps, .is_backwards = correlate};
-    struct arrays_plan plan = {.frames = 0};
-    size_t all = x.length && h.length ? x.length + h.length - 1 : 0;
-    if (group->first >= all || group->out_frames == 0)
-        return plan;
-    plan.frames = least(group->out_frames, all - group->first);
-    size_t first = trim(&x, &h, group->first, group->first + plan.frames);
-    bool swaps = x.count < h.count;
-    plan.signal = swaps ? h : x;
-    plan.mask = swaps ? x : h;
-    if (group->count < 2)
-        plan.mask.step = 1; /* no other convolution uses its spectra */
-    plan_direct(&plan, first, is_wide);
-    struct arrays_plan best = plan;
+    size_t taps = planning->base.mask.count;
     for (size_t number = 0, n; (n = (size_t)ODD_FFT_LEAST << number / 2) <= FFT_MOST; number++) {
         n = number % 2 ? n / 2 * 3 : n;
-        if (!odd_fft_fits(n))
+        double factor = n > planning->cached ? FFT_COST_LONG : FFT_COST;
+        planning->transform = STEP_COST + factor * (double)n * log2((double)n);
+        if (!odd_fft_fits(n) || 2 * planning->transform > planning->best.cost)
             continue;
-        plan_whole(plan, first, n, &best);
-        if (n / 4 * 3 >= plan.mask.count)
-            plan_windows(plan, first, n, plan.mask.count, &best);
-        else if (n <= FFT_CACHED)
-            plan_windows(plan, first, n, n / 2, &best);
+        plan_whole(planning, n);
+        if (n / 4 * 3 >= taps)
+            plan_windows(planning, n, taps);
+        else if (n <= planning->cached)
+            plan_windows(planning, n, n / 2);
     }
-    return best;
+}
+
+static struct arrays_plan plan_group(const struct arrays_group *group, const struct arrays_job *job)
+{
+    struct arrays_operand x = {group->x, group->x_step, group->frames, .is_backwards = false};
+    struct arrays_operand h = {group->h, group->h_step, group->taps,
+                               .is_backwards = job->correlate};
+    struct planning planning = {.is_wide = job->sample == ARRAYS_FLOAT64};
+    struct arrays_plan *plan = &planning.base;
+    size_t all = x.length && h.length ? x.length + h.length - 1 : 0;
+    if (group->first >= all || group->out_frames == 0)
+        return *plan;
+    plan->frames = least(group->out_frames, all - group->first);
+    planning.first = trim(&x, &h, group->first, group->first + plan->frames);
+    planning.cached = planning.is_wide ? FFT_CACHED / 4 : FFT_CACHED;
+    bool swaps = x.count < h.count;
+    plan->signal = swaps ? h : x;
+    plan->mask = swaps ? x : h;
+    if (group->count < 2)
+        plan->mask.step = 1; /* no other convolution uses its spectra */
+    plan_directly(&planning);
+    plan_transforms(&planning);
+    return planning.best;
 }
 
 static enum status run_in_single(const struct arrays_job *job, const struct arrays_plan *plans,
@@ -183,7 +199,7 @@ enum status arrays_convolve_host(const struct arrays_job *job, size_t threads)
     if (!plans)
         return fail_memory("arrays");
     for (size_t g = 0; g < job->group_count; g++) {
-        plans[g] = plan_group(&job->groups[g], job->correlate, job->sample == ARRAYS_FLOAT64);
+        plans[g] = plan_group(&job->groups[g], job);
         plans[g].before = count;
         count += job->groups[g].count;
         cost += plans[g].cost * (double)job->groups[g].count;

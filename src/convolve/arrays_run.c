@@ -9,7 +9,7 @@
 
 enum {
     PRODUCTS_MOST = 4, /* products added in one pass */
-    TILE = 1 << 9,     /* numbers of spectra; a tile of all partitions stays cached */
+    TILE = 1 << 12,    /* numbers of spectra; the sum of a tile stays cached */
     BLOCKS_SHARED = 4, /* blocks for each thread between two waits of all threads */
 };
 
