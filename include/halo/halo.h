@@ -135,6 +135,12 @@ HALO_API enum halo_status halo_mask_from_taps(const struct halo_taps *taps, uint
                                               size_t channels, struct halo_mask **mask,
                                               struct halo_error *error);
 
+/* Read or make a mask like halo_mask_load, at its own rate and for as many channels as fit it.
+ * Options of the spec apply. Filters to make have 48000 Hz. halo_mask_describe tells the rate, or 0
+ * if the file states none. Threads: any. Not real-time. */
+HALO_API enum halo_status halo_mask_read(const char *spec, struct halo_mask **mask,
+                                         struct halo_error *error);
+
 /* Free a mask. No call may be using it; convolvers do not need the masks that they were made with.
  * Threads: any. */
 HALO_API void halo_mask_destroy(struct halo_mask *mask);
@@ -143,13 +149,17 @@ HALO_API void halo_mask_destroy(struct halo_mask *mask);
 struct halo_mask_info {
     size_t size; /* set it to sizeof(struct halo_mask_info) before the call */
     size_t inputs, outputs, columns, paths;
-    size_t taps;   /* taps of the longest column, at the rate of the sound */
+    size_t taps;   /* taps of each column, at `rate` */
     size_t origin; /* tap that is time zero: 0, or the middle of a symmetric filter */
-    uint32_t rate; /* Hz */
+    uint32_t rate; /* Hz; 0: unknown, after halo_mask_read */
 };
 
 /* Describe a mask. Writes info->size bytes. Threads: any. Real-time. */
 HALO_API void halo_mask_describe(const struct halo_mask *mask, struct halo_mask_info *info);
+
+/* Copy the taps of a column, info.taps floats, to `taps`. The column must exist. Threads: any.
+ * Real-time. */
+HALO_API void halo_mask_taps(const struct halo_mask *mask, size_t column, float *taps);
 
 /* Return the notes that the halo program prints about such a mask, for users. They tell, for
  * example, that it was resampled, or what of a configuration was left out. Lines without a newline

@@ -2,6 +2,7 @@
 
 #include "chain/mask_options.h"
 #include "chain/spec.h"
+#include "chain/stage_mask.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +12,9 @@
 _Static_assert((int)HALO_CHANNELS_MOST == (int)MASK_CHANNELS_MOST, "halo.h says so");
 _Static_assert((int)HALO_RATE_MOST == (int)MASK_RATE_MOST, "halo.h says so");
 
-/* Source of a mask: the words of a spec, or taps. */
+/* Source of a mask: a spec, its words, or taps. */
 struct mask_origin {
+    const char *text;
     char **spec;
     struct halo_taps taps;
 };
@@ -144,6 +146,25 @@ enum halo_status halo_mask_load(const char *spec, uint32_t rate, size_t channels
     return api_end(&call, status, error);
 }
 
+static enum status study(const struct mask_origin *origin, const struct stream_format *format,
+                         struct mask **mask)
+{
+    return stage_mask_study(origin->text, format, mask);
+}
+
+enum halo_status halo_mask_read(const char *spec, struct halo_mask **mask, struct halo_error *error)
+{
+    struct api_call call;
+    const struct mask_origin origin = {.text = spec};
+    api_begin(&call);
+    enum status status = spec ? STATUS_OK : fail(CAUSE_USAGE, "cannot read a mask: none is named");
+    if (status == STATUS_OK)
+        status = make(study, &origin, &(struct stream_format){0}, &call, mask);
+    if (status == STATUS_OK)
+        (*mask)->rate = (*mask)->mask->rate;
+    return api_end(&call, status, error);
+}
+
 /* The file with a slash in its name. So it cannot be taken for a filter to make. */
 static char *as_path(const char *file)
 {
@@ -215,4 +236,11 @@ void halo_mask_describe(const struct halo_mask *own, struct halo_mask_info *info
 const char *halo_mask_notes(const struct halo_mask *mask)
 {
     return mask->notes;
+}
+
+void halo_mask_taps(const struct halo_mask *own, size_t column, float *taps)
+{
+    const double *from = mask_column(own->mask, column);
+    for (size_t k = 0; k < own->mask->taps; k++)
+        taps[k] = (float)from[k];
 }
