@@ -171,7 +171,6 @@ class NumPy:
     def address(array: numpy.ndarray) -> int:
         return array.__array_interface__["data"][0]
 
-    contiguous = staticmethod(numpy.ascontiguousarray)
     empty = staticmethod(numpy.empty)
 
     @staticmethod
@@ -191,11 +190,6 @@ class CuPy:
     @staticmethod
     def address(array: Any) -> int:
         return array.data.ptr
-
-    @staticmethod
-    def contiguous(array: Any, dtype: Any) -> Any:
-        import cupy
-        return cupy.ascontiguousarray(array, dtype)
 
     @staticmethod
     def empty(shape: tuple[int, ...], dtype: Any) -> Any:
@@ -232,7 +226,7 @@ def prepare(kind: Any, array: Any, dtype: Any) -> tuple[Any, list[int]]:
     if (array.dtype != dtype or not array.dtype.isnative or array.size and
             (array.strides[-1] != each and array.shape[-1] != 1 or any(stride % each for stride in array.strides) or
              kind.address(array) % each)):
-        array = kind.contiguous(array, dtype)
+        array = array.astype(dtype, "C")
     return array, [stride // each for stride in array.strides]
 
 

@@ -19,7 +19,7 @@ def convolve(x: Tensor, h: Any, mode: str, threads: int) -> Tensor:
     x, h = alike(x, h)
     first, out = _arrays.span(x.shape[-1] if x.dim() else 0, h.shape[-1] if h.dim() else 0, mode)
     if torch.compiler.is_compiling() or not is_plain(x, h):
-        return torch.ops.halo_audio.convolve(x, h, False, first, out, threads)
+        return differentiable(x, h, False, first, out, threads)
     return run(x, h, False, first, out, threads)
 
 
@@ -28,7 +28,7 @@ def convolve_list(x: Sequence[Tensor], h: Sequence[Tensor], mode: str, threads: 
     spans = [_arrays.span(sound.shape[-1], mask.shape[-1], mode) for sound, mask in pairs]
     if all(is_plain(*pair) for pair in pairs) and len({(s.dtype, s.device) for s, _ in pairs}) == 1:
         return run_many(pairs, False, spans, threads)
-    return [torch.ops.halo_audio.convolve(*pair, False, *span, threads) for pair, span in zip(pairs, spans)]
+    return [differentiable(*pair, False, *span, threads) for pair, span in zip(pairs, spans)]
 
 
 def alike(x: Tensor, h: Any) -> tuple[Tensor, Tensor]:
@@ -126,10 +126,17 @@ def remember(ctx: Any, inputs: tuple, output: Tensor) -> None:
     ctx.save_for_backward(x, h)
 
 
+def differentiable(*inputs: Any) -> Tensor:
+    """The operator. PyTorch cannot differentiate custom operators within torch.func, but functions it can."""
+    if torch.compiler.is_compiling() or not torch._C._are_functorch_transforms_active():
+        return torch.ops.halo_audio.convolve(*inputs)
+    return Function.apply(*inputs)
+
+
 def backward(ctx: Any, gradient: Tensor) -> tuple[Optional[Tensor], ...]:
     x, h = ctx.saved_tensors
     frames, taps = x.shape[-1], h.shape[-1]
-    again = torch.ops.halo_audio.convolve
+    again = differentiable
     of_x = of_h = None
     if ctx.needs_input_grad[0]:
         of_x = again(gradient, h, not ctx.correlate, taps - 1 - ctx.first, frames, ctx.threads).sum_to_size(x.shape)
@@ -139,11 +146,8 @@ def backward(ctx: Any, gradient: Tensor) -> tuple[Optional[Tensor], ...]:
     return of_x, of_h, None, None, None, None
 
 
-operator.register_autograd(backward, setup_context=remember)
-
-
-@operator.register_vmap
-def _(info, in_dims, x, h, correlate, first, out, threads):
+def mapped(info: Any, in_dims: tuple, x: Tensor, h: Tensor, *others: Any) -> tuple[Tensor, int]:
+    """The operator for one more axis of the batch."""
     rank = max(array.dim() - (dim is not None) for array, dim in zip((x, h), in_dims))
 
     def leading(array: Tensor, dim: Optional[int]) -> Tensor:
@@ -153,5 +157,16 @@ def _(info, in_dims, x, h, correlate, first, out, threads):
         array = array.movedim(dim, 0)
         return array.reshape(array.shape[0], *(1,) * (rank - array.dim() + 1), *array.shape[1:])
 
-    made = torch.ops.halo_audio.convolve(leading(x, in_dims[0]), leading(h, in_dims[1]), correlate, first, out, threads)
-    return made, 0
+    return differentiable(leading(x, in_dims[0]), leading(h, in_dims[1]), *others), 0
+
+
+class Function(torch.autograd.Function):
+    """The operator for torch.func."""
+    forward = staticmethod(torch.ops.halo_audio.convolve)
+    setup_context = staticmethod(remember)
+    backward = staticmethod(backward)
+    vmap = staticmethod(mapped)
+
+
+operator.register_autograd(backward, setup_context=remember)
+operator.register_vmap(mapped)

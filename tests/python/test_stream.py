@@ -27,7 +27,7 @@ class Masks(unittest.TestCase):
         mask = halo_audio.Mask.read(SOURCE / "filters" / "hall.wav")
         shown = subprocess.run([PROGRAM, "mask", "convert", SOURCE / "filters" / "hall.wav", "hall.txt"],
                                check=True, capture_output=True)
-        expected = numpy.loadtxt("hall.txt", ndmin=2).T
+        expected = numpy.loadtxt("hall.txt", skiprows=1, ndmin=2).T
         self.assertEqual(mask.rate, 48000, shown)
         self.assertEqual(mask.taps.dtype, numpy.float32)
         self.assertEqual(mask.taps.shape, expected.shape)

@@ -66,7 +66,7 @@ class Everywhere(unittest.TestCase):
         for device in DEVICES:
             x, h = noise(4, 3, 100, device=device), noise(4, 3, 30, device=device)
             for view in (lambda a: a[:, 1:, 1:], lambda a: a[::2, :, ::2], lambda a: a.transpose(0, 1),
-                         lambda a: a.permute(2, 0, 1), lambda a: a[:1].expand(4, -1, -1),
+                         lambda a: a.movedim(-1, 0).contiguous().movedim(0, -1), lambda a: a[:1].expand(4, -1, -1),
                          lambda a: torch.view_as_complex(torch.stack([a, a], -1)).conj().imag):
                 self.close(view(x), view(h), "same")
 
