@@ -1,79 +1,185 @@
 #include "convolve/arrays.h"
 
-#include <stdint.h>
+#include "convolve/arrays_plan.h"
+#include "convolve/partition.h"
+
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-static double half_of(uint16_t half)
+enum {
+    FFT_MOST = 1 << 20,    /* points */
+    FFT_CACHED = 1 << 18,  /* points; longer transforms leave the cache */
+    DIRECT_HOP = 1 << 12,  /* frames */
+    ARRAYS_PER_THREAD = 2, /* with fewer, threads share each convolution */
+};
+
+static const double DOUBLE_COST = 2; /* relative to single precision */
+
+/* Estimated ns, with samples and memory that other threads use at the same time. */
+static const double DIRECT_COST = 300; /* beside that of the taps */
+static const double FFT_COST = 0.06;   /* factor of n log2 n */
+static const double FFT_COST_LONG = 0.16;
+static const double MULTIPLY_COST = 0.25; /* a number of a spectrum */
+
+enum status arrays_run_in_double(const struct arrays_job *job, const struct arrays_plan *plans,
+                                 struct workers *workers, bool shares_each, bool *are_left);
+
+static size_t divide_up(size_t a, size_t b)
 {
-    uint32_t bits = (uint32_t)(half & 0x7fff) << 13;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return (half & 0x8000 ? -1 : 1) * (double)value * 0x1p112;
+    return (a + b - 1) / b;
 }
 
-static double bfloat_of(uint16_t half)
+static size_t least(size_t a, size_t b)
 {
-    uint32_t bits = (uint32_t)half << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return a < b ? a : b;
 }
 
-static double take(enum arrays_sample sample, const void *from, ptrdiff_t at)
+static double fft_cost(size_t n)
 {
-    if (sample == ARRAYS_FLOAT32)
-        return ((const float *)from)[at];
-    if (sample == ARRAYS_FLOAT64)
-        return ((const double *)from)[at];
-    uint16_t half = ((const uint16_t *)from)[at];
-    return sample == ARRAYS_FLOAT16 ? half_of(half) : bfloat_of(half);
+    return (n > FFT_CACHED ? FFT_COST_LONG : FFT_COST) * (double)n * log2((double)n);
 }
 
-static void put(enum arrays_sample sample, double value, void *to, ptrdiff_t at)
+static void keep_cheaper(struct arrays_plan plan, double cost, struct arrays_plan *best)
 {
-    if (sample == ARRAYS_FLOAT64) {
-        ((double *)to)[at] = value;
+    if (cost >= best->cost)
         return;
-    }
-    float single = (float)value;
-    uint32_t bits;
-    if (sample == ARRAYS_FLOAT32) {
-        ((float *)to)[at] = single;
-        return;
-    }
-    if (sample == ARRAYS_BFLOAT16) {
-        memcpy(&bits, &single, sizeof bits);
-        ((uint16_t *)to)[at] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-        return;
-    }
-    single *= 0x1p-112f;
-    memcpy(&bits, &single, sizeof bits);
-    uint32_t rest = bits & 0x7fffffff;
-    ((uint16_t *)to)[at] =
-        (uint16_t)((bits >> 16 & 0x8000) | ((rest + 0xfff + (rest >> 13 & 1)) >> 13));
+    *best = plan;
+    best->cost = cost;
 }
 
-static void convolve(const struct arrays_job *job, const struct arrays_group *group, size_t j)
+/* One window with the whole signal. Frames that wrap around are not part of the output. */
+static void plan_whole(struct arrays_plan plan, size_t first, size_t n, struct arrays_plan *best)
 {
-    ptrdiff_t x0 = (ptrdiff_t)j * group->x_step, h0 = (ptrdiff_t)j * group->h_step;
-    ptrdiff_t y0 = (ptrdiff_t)j * group->y_step;
-    for (size_t i = 0; i < group->out_frames; i++) {
-        double sum = 0;
-        size_t n = group->first + i;
-        size_t from = n >= group->frames ? n - group->frames + 1 : 0;
-        for (size_t k = group->frames ? from : group->taps; k < group->taps && k <= n; k++)
-            sum += take(job->sample, group->x, x0 + (ptrdiff_t)(n - k)) *
-                   take(job->sample, group->h,
-                        h0 + (ptrdiff_t)(job->correlate ? group->taps - 1 - k : k));
-        put(job->sample, sum, group->y, y0 + (ptrdiff_t)i);
+    size_t all = plan.signal.count + plan.mask.count - 1;
+    double mask = plan.mask.step ? 1 : 0;
+    if (plan.signal.count > n || first + plan.frames > n || all > n + first)
+        return;
+    plan.fft = n;
+    plan.hop = plan.frames;
+    plan.blocks = plan.partitions = 1;
+    plan.taps = plan.mask.count;
+    plan.skip = first;
+    plan.begin = 0;
+    keep_cheaper(plan, (2 + mask) * fft_cost(n) + MULTIPLY_COST * (double)n, best);
+}
+
+/* Windows that overlap by `taps` - 1 frames, or by a partition's taps. */
+static void plan_windows(struct arrays_plan plan, size_t first, size_t n, size_t taps,
+                         struct arrays_plan *best)
+{
+    plan.fft = n;
+    plan.taps = taps;
+    plan.partitions = divide_up(plan.mask.count, taps);
+    plan.skip = plan.partitions > 1 ? taps : taps - 1;
+    plan.hop = n - plan.skip;
+    plan.blocks = divide_up(plan.frames, plan.hop);
+    plan.begin = (ptrdiff_t)first - (ptrdiff_t)plan.skip;
+    size_t windows =
+        least(plan.blocks + plan.partitions - 1, divide_up(plan.signal.count + n, plan.hop));
+    double products = (double)(least(plan.blocks, windows) * plan.partitions);
+    double masks = plan.mask.step ? (double)plan.partitions : 0;
+    double cost = ((double)(plan.blocks + windows) + masks) * fft_cost(n) +
+                  products * MULTIPLY_COST * (double)n;
+    keep_cheaper(plan, cost, best);
+}
+
+static void plan_direct(struct arrays_plan *plan, size_t first)
+{
+    plan->partitions = 1;
+    plan->taps = plan->mask.count;
+    plan->skip = plan->taps - 1;
+    plan->hop = least(plan->frames, DIRECT_HOP);
+    plan->blocks = divide_up(plan->frames, plan->hop);
+    plan->begin = (ptrdiff_t)first - (ptrdiff_t)plan->skip;
+    plan->cost = DIRECT_COST + partition_head_cost(plan->taps, plan->frames);
+}
+
+/* Keeps what frames [first, end) of the whole convolution depend on. Returns the number of `first`
+ * in the convolution of what is kept. */
+static size_t trim(struct arrays_operand *x, struct arrays_operand *h, size_t first, size_t end)
+{
+    x->from = first >= h->length ? first - h->length + 1 : 0;
+    h->from = first >= x->length ? first - x->length + 1 : 0;
+    x->count = least(x->length, end) - x->from;
+    h->count = least(h->length, end) - h->from;
+    return first - x->from - h->from;
+}
+
+static struct arrays_plan plan_group(const struct arrays_group *group, bool correlate)
+{
+    struct arrays_operand x = {group->x, group->x_step, group->frames, .is_backwards = false};
+    struct arrays_operand h = {group->h, group->h_step, group->taps, .is_backwards = correlate};
+    struct arrays_plan plan = {.frames = 0};
+    size_t all = x.length && h.length ? x.length + h.length - 1 : 0;
+    if (group->first >= all || group->out_frames == 0)
+        return plan;
+    plan.frames = least(group->out_frames, all - group->first);
+    size_t first = trim(&x, &h, group->first, group->first + plan.frames);
+    bool swaps = x.count < h.count;
+    plan.signal = swaps ? h : x;
+    plan.mask = swaps ? x : h;
+    if (group->count < 2)
+        plan.mask.step = 1; /* no other convolution uses its spectra */
+    plan_direct(&plan, first);
+    struct arrays_plan best = plan;
+    for (size_t number = 0, n; (n = (size_t)ODD_FFT_LEAST << number / 2) <= FFT_MOST; number++) {
+        n = number % 2 ? n / 2 * 3 : n;
+        if (!odd_fft_fits(n))
+            continue;
+        plan_whole(plan, first, n, &best);
+        if (n / 4 * 3 >= plan.mask.count)
+            plan_windows(plan, first, n, plan.mask.count, &best);
+        else if (n <= FFT_CACHED)
+            plan_windows(plan, first, n, n / 2, &best);
     }
+    return best;
+}
+
+static enum status run_in_single(const struct arrays_job *job, const struct arrays_plan *plans,
+                                 struct workers *workers, bool shares_each)
+{
+    size_t count = plans[job->group_count].before;
+    bool *are_left = calloc(count + 1, sizeof *are_left);
+    if (!are_left)
+        return fail_memory("arrays");
+    enum status status = arrays_run(job, plans, workers, shares_each, are_left);
+    if (status == STATUS_OK && memchr(are_left, true, count))
+        status = arrays_run_in_double(job, plans, workers, shares_each, are_left);
+    free(are_left);
+    return status;
+}
+
+static enum status run(const struct arrays_job *job, const struct arrays_plan *plans,
+                       size_t threads, double cost)
+{
+    struct workers *all = NULL;
+    bool is_wide = job->sample == ARRAYS_FLOAT64;
+    if (threads != 1)
+        TRY(workers_create_for_later(threads, &all));
+    struct workers *workers = workers_worth(all, is_wide ? DOUBLE_COST * cost : cost);
+    bool shares_each = plans[job->group_count].before < ARRAYS_PER_THREAD * workers_count(workers);
+    enum status status = is_wide ? arrays_run_in_double(job, plans, workers, shares_each, NULL)
+                                 : run_in_single(job, plans, workers, shares_each);
+    workers_destroy(all);
+    return status;
 }
 
 enum status arrays_convolve_host(const struct arrays_job *job, size_t threads)
 {
-    (void)threads;
-    for (size_t g = 0; g < job->group_count; g++)
-        for (size_t j = 0; j < job->groups[g].count; j++)
-            convolve(job, &job->groups[g], j);
-    return STATUS_OK;
+    struct arrays_plan *plans = calloc(job->group_count + 1, sizeof *plans);
+    size_t count = 0;
+    double cost = 0;
+    if (!plans)
+        return fail_memory("arrays");
+    for (size_t g = 0; g < job->group_count; g++) {
+        plans[g] = plan_group(&job->groups[g], job->correlate);
+        plans[g].before = count;
+        count += job->groups[g].count;
+        cost += plans[g].cost * (double)job->groups[g].count;
+    }
+    plans[job->group_count].before = count;
+    enum status status = run(job, plans, threads, cost);
+    free(plans);
+    return status;
 }

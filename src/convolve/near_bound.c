@@ -36,8 +36,7 @@ struct measure_job {
     struct column_sums *columns;
 };
 
-/* The largest magnitude in a spectrum, squared. */
-static double largest_square(const real *spectrum, size_t n)
+double near_bound_largest(const real *spectrum, size_t n)
 {
     real largest[ODD_FFT_PARTS] = {0};
     for (size_t i = 0; i < n; i += 2 * ODD_FFT_PARTS)
@@ -81,7 +80,7 @@ static void measure_column(void *context, size_t column, size_t worker)
         size_t floats = fft_spectrum_floats(set->n);
         const real *spectra = set->spectra + column * set->partitions * floats;
         for (size_t i = 0; i < set->partitions; i++)
-            sums->gain += (double)set->n * sqrt(largest_square(spectra + i * floats, set->n));
+            sums->gain += (double)set->n * sqrt(near_bound_largest(spectra + i * floats, set->n));
     }
 }
 
@@ -208,6 +207,11 @@ HALO_REALTIME static real energy_of(const real *values, size_t count)
     for (size_t k = 1; k < 16; k++)
         sums[0] += sums[k];
     return sums[0];
+}
+
+HALO_REALTIME real near_bound_energy(const real *samples, size_t count)
+{
+    return energy_of(samples, count);
 }
 
 HALO_REALTIME bool near_bound_is_near(const struct near_bound *bound, const real *samples,

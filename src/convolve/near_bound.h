@@ -34,6 +34,8 @@
 #define near_bound_clear REAL(near_bound_clear)
 #define near_bound_multiply_add REAL(near_bound_multiply_add)
 #define near_bound_inverse REAL(near_bound_inverse)
+#define near_bound_energy REAL(near_bound_energy)
+#define near_bound_largest REAL(near_bound_largest)
 
 struct near_bound {
     double norm;  /* the largest sum |h| of the paths to an output; see mask_norm */
@@ -78,5 +80,11 @@ void near_bound_forward(const struct fft_double *fft, const real *samples, size_
 void near_bound_clear(const struct fft_double *fft);
 void near_bound_multiply_add(const struct fft_double *fft, const real *a, const real *b);
 void near_bound_inverse(const struct fft_double *fft, size_t from, size_t frames, real *samples);
+
+/* The sum of the samples' squares. */
+real near_bound_energy(const real *samples, size_t count);
+
+/* The largest magnitude in a spectrum of odd_fft_forward with n samples, squared. */
+double near_bound_largest(const real *spectrum, size_t n);
 
 #endif

@@ -133,13 +133,28 @@ static struct real_odd_fft *make(size_t n)
     return NULL;
 }
 
-/* Finds a kept transform or creates one. NULL: no memory. */
-static struct real_odd_fft *find_or_make(size_t n)
+static void lock_kept(void)
+{
+    pthread_mutex_lock(&keeping);
+}
+
+static void unlock_kept(void)
+{
+    pthread_mutex_unlock(&keeping);
+}
+
+static void survive_forks(void)
+{
+    (void)pthread_atfork(lock_kept, unlock_kept, unlock_kept);
+}
+
+/* Finds a kept transform or creates one, which `keeps` lets stay. NULL: no memory. */
+static struct real_odd_fft *find_or_make(size_t n, bool keeps)
 {
     struct real_odd_fft *fft = kept_ffts;
     while (fft && fft->n != n)
         fft = fft->next;
-    if (fft || !(fft = make(n)) || !odd_ffts_are_kept())
+    if (fft || !(fft = make(n)) || !keeps)
         return fft;
     fft->is_kept = true;
     fft->next = kept_ffts;
@@ -147,12 +162,24 @@ static struct real_odd_fft *find_or_make(size_t n)
     return fft;
 }
 
+static enum status get(size_t n, bool keeps, struct real_odd_fft **result)
+{
+    lock_kept();
+    *result = find_or_make(n, keeps);
+    unlock_kept();
+    return *result ? STATUS_OK : fail_memory("a Fourier transform");
+}
+
 enum status odd_fft_create(size_t n, struct real_odd_fft **result)
 {
-    pthread_mutex_lock(&keeping);
-    *result = find_or_make(n);
-    pthread_mutex_unlock(&keeping);
-    return *result ? STATUS_OK : fail_memory("a Fourier transform");
+    return get(n, odd_ffts_are_kept(), result);
+}
+
+enum status odd_fft_find(size_t n, struct real_odd_fft **result)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, survive_forks);
+    return get(n, true, result);
 }
 
 HALO_REALTIME size_t odd_fft_size(const struct real_odd_fft *fft)

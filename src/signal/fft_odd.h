@@ -55,6 +55,13 @@ bool odd_ffts_are_kept(void);
 /* n must fit (odd_fft_fits). Errors: memory. */
 MUST_CHECK enum status odd_fft_create(size_t n, struct odd_fft **fft);
 MUST_CHECK enum status odd_fft_create_in_double(size_t n, struct odd_fft_in_double **fft);
+
+/* Finds a transform that is kept until the process ends, or makes it. Not for the caller to
+ * destroy. Also in the child of a process that was forked while other threads made transforms.
+ * Errors: memory. */
+MUST_CHECK enum status odd_fft_find(size_t n, struct odd_fft **fft);
+MUST_CHECK enum status odd_fft_find_in_double(size_t n, struct odd_fft_in_double **fft);
+
 void odd_fft_destroy(struct odd_fft *fft);
 void odd_fft_destroy_in_double(struct odd_fft_in_double *fft);
 

@@ -48,6 +48,7 @@
 #define fft_forward REAL(fft_forward)
 #define fft_inverse REAL(fft_inverse)
 #define odd_fft_create REAL(odd_fft_create)
+#define odd_fft_find REAL(odd_fft_find)
 #define odd_fft_size REAL(odd_fft_size)
 #define odd_fft_destroy REAL(odd_fft_destroy)
 #define odd_fft_forward REAL(odd_fft_forward)
