@@ -1,6 +1,5 @@
 """`convolve`: what is asked for as structs of libhalo, and the arrays of NumPy and CuPy."""
 import itertools
-import math
 import os
 import struct
 import sys
@@ -14,7 +13,7 @@ Array = TypeVar("Array")
 Mode = Literal["full", "same", "valid"]
 
 FLOAT32, FLOAT64, FLOAT16, BFLOAT16 = range(4)  # enum halo_sample
-SAMPLES = {"float32": FLOAT32, "float64": FLOAT64, "float16": FLOAT16, "bfloat16": BFLOAT16}
+SAMPLES = {numpy.dtype(name): sample for name, sample in (("f4", FLOAT32), ("f8", FLOAT64), ("f2", FLOAT16))}
 pack_arrays = struct.Struct("@NPNnPNnPNNnN").pack  # struct halo_arrays
 ARRAYS_SIZE = struct.calcsize("@NPNnPNnPNNnN")
 OPTIONS_FORMAT = "@Ni?N?PPN"  # struct halo_arrays_options
@@ -37,12 +36,19 @@ def convolve(x: Array, h: Any, mode: Mode = "full", *, threads: int = 0) -> Arra
     """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(x, torch.Tensor):
-        from . import _torch
-        return _torch.convolve(x, h, mode, threads)
+        return (tensors or load_tensors()).convolve(x, h, mode, threads)
     if isinstance(x, (list, tuple)) and x and hasattr(x[0], "shape"):
         return convolve_list(x, h, mode, threads)  # type: ignore[return-value]
     kind = NumPy if not hasattr(x, "__cuda_array_interface__") else CuPy
     return convolve_many(kind, [x], [h], mode, threads)[0]
+
+
+tensors: Any = None  # _torch, when it is loaded
+
+
+def load_tensors() -> Any:
+    from . import _torch
+    return _torch
 
 
 def convolve_list(x: Sequence[Any], h: Any, mode: Mode, threads: int) -> list:
@@ -51,8 +57,7 @@ def convolve_list(x: Sequence[Any], h: Any, mode: Mode, threads: int) -> list:
         raise ValueError(f"cannot convolve {len(x)} sounds with {len(masks)} masks: give one mask for all, or one each")
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(x[0], torch.Tensor):
-        from . import _torch
-        return _torch.convolve_list(x, masks, mode, threads)
+        return (tensors or load_tensors()).convolve_list(x, masks, mode, threads)
     return convolve_many(CuPy if hasattr(x[0], "__cuda_array_interface__") else NumPy, x, masks, mode, threads)
 
 
@@ -72,6 +77,8 @@ def span(frames: int, taps: int, mode: str) -> tuple[int, int]:
 
 def batch_of(x: Sequence[int], h: Sequence[int]) -> tuple[int, ...]:
     """Shape of the batch, from shapes with the time."""
+    if len(h) == 1 and x or x[:-1] == h[:-1] and h:
+        return tuple(x[:-1])
     if not x or not h:
         raise ValueError("cannot convolve a single number: give arrays of at least one axis")
     long, short = (x, h) if len(x) >= len(h) else (h, x)
@@ -209,46 +216,48 @@ class CuPy:
                                                            scratch.ptr if scratch else 0, size))
 
 
-def samples_of(arrays: Sequence[Any]) -> Any:
-    """Type of the samples: what NumPy makes of all, at least a float."""
-    types = {array.dtype for array in arrays}
-    joint = types.pop() if len(types) == 1 else numpy.result_type(*types)
-    if joint.kind in "biu":
-        joint = numpy.dtype(numpy.float64)
-    if joint.name not in SAMPLES:
+def samples_of(arrays: Sequence[Any]) -> tuple[Any, int]:
+    """Type of the samples: what NumPy makes of all, at least a float. And its enum halo_sample."""
+    joint = arrays[0].dtype
+    if any(array.dtype is not joint for array in arrays):
+        joint = numpy.result_type(*{array.dtype for array in arrays})
+    sample = SAMPLES.get(joint)
+    if sample is None:
+        joint = numpy.dtype(numpy.float64) if joint.kind in "biu" else joint.newbyteorder("=")
+        sample = BFLOAT16 if joint.name == "bfloat16" else SAMPLES.get(joint)  # a type of ml_dtypes
+    if sample is None:
         raise TypeError(f"cannot convolve samples of type {joint}: float16, float32 and float64 are possible")
-    return joint
+    return joint, sample
 
 
-def prepare(kind: Any, array: Any, dtype: Any) -> tuple[Any, list[int]]:
-    """The array as libhalo can read it, itself if possible, and its strides in samples."""
-    each = dtype.itemsize
-    if (array.dtype != dtype or not array.dtype.isnative or array.size and
-            (array.strides[-1] != each and array.shape[-1] != 1 or any(stride % each for stride in array.strides) or
-             kind.address(array) % each)):
+def prepare(kind: Any, array: Any, dtype: Any) -> tuple[Any, int, Sequence[int], list[int]]:
+    """The array as libhalo can read it, itself if possible; its address, shape, and strides in samples."""
+    each, shape, strides, address = dtype.itemsize, array.shape, array.strides, kind.address(array)
+    if (array.dtype != dtype or strides[-1] != each and shape[-1] != 1 or address % each or
+            any(stride % each for stride in strides)):
         array = array.astype(dtype, "C")
-    return array, [stride // each for stride in array.strides]
+        strides, address = array.strides, kind.address(array)
+    return array, address, shape, [stride // each for stride in strides]
 
 
 def convolve_many(kind: Any, x: Sequence[Any], h: Sequence[Any], mode: Mode, threads: int) -> list:
     """x[i] with h[i], in one call."""
     masks = {id(mask): kind.array(mask) for mask in h}
     x, h = [kind.array(sound) for sound in x], [masks[id(mask)] for mask in h]
-    dtype = samples_of([*x, *masks.values()])
+    dtype, sample = samples_of([*x, *masks.values()])
     if kind is CuPy and len({array.device.id for array in [*x, *h]}) != 1:
         raise ValueError("cannot convolve arrays that are on different GPUs")
     groups, results, kept = [], [], []
     for sound, mask in zip(x, h):
         batch = batch_of(sound.shape, mask.shape)
         first, out = span(sound.shape[-1], mask.shape[-1], mode)
-        sound, sound_strides = prepare(kind, sound, dtype)
-        mask, mask_strides = prepare(kind, mask, dtype)
+        sound, *sound_is = prepare(kind, sound, dtype)
+        mask, *mask_is = prepare(kind, mask, dtype)
         made = kind.empty((*batch, out), dtype)
         results.append(made)
         kept += [sound, mask]
-        if math.prod(made.shape):
-            groups.append(groups_of(kind.address(sound), sound.shape, sound_strides, kind.address(mask), mask.shape,
-                                    mask_strides, kind.address(made), batch, dtype.itemsize, first, out))
+        if made.size:
+            groups.append(groups_of(*sound_is, *mask_is, kind.address(made), batch, dtype.itemsize, first, out))
     if groups:
-        kind.run(*join(groups), SAMPLES[dtype.name], threads, results[0])
+        kind.run(*join(groups), sample, threads, results[0])
     return results

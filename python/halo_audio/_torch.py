@@ -3,6 +3,7 @@
 y[i] = c[first + i] for 0 <= i < out, where c is the whole convolution of x with h, or with h read backwards
 (correlate). Every derivative is the same operator again, so that it can be differentiated any number of times.
 """
+import sys
 from typing import Any, Optional, Sequence
 
 import torch
@@ -27,7 +28,7 @@ def convolve_list(x: Sequence[Tensor], h: Sequence[Tensor], mode: str, threads: 
     pairs = [alike(sound, mask) for sound, mask in zip(x, h)]
     spans = [_arrays.span(sound.shape[-1], mask.shape[-1], mode) for sound, mask in pairs]
     if all(is_plain(*pair) for pair in pairs) and len({(s.dtype, s.device) for s, _ in pairs}) == 1:
-        return run_many(pairs, False, spans, threads)
+        return run_many(pairs, spans, threads)
     return [differentiable(*pair, False, *span, threads) for pair, span in zip(pairs, spans)]
 
 
@@ -58,26 +59,30 @@ def is_plain(x: Tensor, h: Tensor) -> bool:
 
 
 def run(x: Tensor, h: Tensor, correlate: bool, first: int, out: int, threads: int) -> Tensor:
-    return run_many([(x, h)], correlate, [(first, out)], threads)[0]
-
-
-def run_many(pairs: Sequence[tuple[Tensor, Tensor]], correlate: bool, spans: Sequence[tuple[int, int]],
-             threads: int) -> list[Tensor]:
-    """Convolve each pair, in one call."""
-    groups, results, kept = [], [], []
-    for (x, h), (first, out) in zip(pairs, spans):
-        x_shape, h_shape = x.shape, h.shape
-        batch = _arrays.batch_of(x_shape, h_shape)
-        x, h = contiguous(x), contiguous(h)
-        y = (x.new_empty if first >= 0 else x.new_zeros)((*batch, out))
-        results.append(y)
-        kept += [x, h] # until the work is queued
-        if y.numel():
-            groups.append(_arrays.groups_of(x.data_ptr(), x_shape, x.stride(), h.data_ptr(), h_shape, h.stride(),
-                                            y.data_ptr(), batch, x.element_size(), first, out))
+    x, h = contiguous(x), contiguous(h)
+    groups, y = groups_of(x, h, first, out)
     if groups:
-        call(*(groups[0] if len(groups) == 1 else _arrays.join(groups)), results[0], correlate, threads)
-    return results
+        call(*groups, y, correlate, threads)
+    return y
+
+
+def groups_of(x: Tensor, h: Tensor, first: int, out: int) -> tuple[Optional[tuple[bytes, int]], Tensor]:
+    """What libhalo is asked for, if it has work, and the new array."""
+    x_shape, h_shape = x.shape, h.shape
+    batch = _arrays.batch_of(x_shape, h_shape)
+    y = (x.new_empty if first >= 0 else x.new_zeros)((*batch, out))
+    return (_arrays.groups_of(x.data_ptr(), x_shape, x.stride(), h.data_ptr(), h_shape, h.stride(), y.data_ptr(),
+                              batch, x.element_size(), first, out) if y.numel() else None), y
+
+
+def run_many(pairs: Sequence[tuple[Tensor, Tensor]], spans: Sequence[tuple[int, int]], threads: int) -> list[Tensor]:
+    """Convolve each pair, in one call."""
+    pairs = [(contiguous(x), contiguous(h)) for x, h in pairs]
+    made = [groups_of(*pair, *span) for pair, span in zip(pairs, spans)]
+    groups = [group for group, _ in made if group]
+    if groups:
+        call(*_arrays.join(groups), made[0][1], False, threads)
+    return [y for _, y in made]
 
 
 def contiguous(array: Tensor) -> Tensor:
@@ -170,3 +175,5 @@ class Function(torch.autograd.Function):
 
 operator.register_autograd(backward, setup_context=remember)
 operator.register_vmap(mapped)
+
+_arrays.tensors = sys.modules[__name__]

@@ -52,7 +52,7 @@ class Convolve(unittest.TestCase):
 
     def test_types(self):
         for x, h, made in [("f4", "f4", "f4"), ("f8", "f8", "f8"), ("f4", "f8", "f8"), ("f2", "f4", "f4"), ("i2", "f4", "f4"),
-                           ("i4", "i4", "f8"), ("?", "u1", "f8"), (">f4", "f4", "f4")]:
+                           ("i4", "i4", "f8"), ("?", "u1", "f8"), (">f4", "f4", "f4"), (">f4", ">f4", "f4")]:
             with self.subTest(x=x, h=h):
                 a, b = (20 * noise(300)).astype(x), (20 * noise(30)).astype(h)
                 self.assertEqual(self.same(a, b).dtype, numpy.dtype(made))
@@ -103,7 +103,7 @@ class Convolve(unittest.TestCase):
         self.assertTrue((halo_audio.convolve(noise(5), noise(0), "same") == numpy.zeros(5)).all())
 
     def test_lists_of_numbers(self):
-        self.assertEqual(list(halo_audio.convolve([1, 2, 3], [1, 1])), [1, 3, 5, 3])
+        self.assertTrue(numpy.allclose(halo_audio.convolve([1, 2, 3], [1, 1]), [1, 3, 5, 3]))
 
     def test_lists_of_sounds(self):
         sounds = [noise(1000), noise(2, 17), noise(1), noise(5000)]
@@ -119,7 +119,7 @@ class Convolve(unittest.TestCase):
     def test_errors_are_pythons(self):
         with self.assertRaisesRegex(TypeError, "complex128"):
             halo_audio.convolve(noise(9).astype(complex), noise(9))
-        with self.assertRaisesRegex(TypeError, "<U1"):
+        with self.assertRaisesRegex(TypeError, "<U"):
             halo_audio.convolve(numpy.array(["a"]), noise(9))
         with self.assertRaisesRegex(ValueError, "'most'"):
             halo_audio.convolve(noise(9), noise(9), "most")
