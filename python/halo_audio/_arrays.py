@@ -36,19 +36,12 @@ def convolve(x: Array, h: Any, mode: Mode = "full", *, threads: int = 0) -> Arra
     """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(x, torch.Tensor):
-        return (tensors or load_tensors()).convolve(x, h, mode, threads)
+        from . import _torch
+        return _torch.convolve(x, h, mode, threads)
     if isinstance(x, (list, tuple)) and x and hasattr(x[0], "shape"):
         return convolve_list(x, h, mode, threads)  # type: ignore[return-value]
     kind = NumPy if not hasattr(x, "__cuda_array_interface__") else CuPy
     return convolve_many(kind, [x], [h], mode, threads)[0]
-
-
-tensors: Any = None  # _torch, when it is loaded
-
-
-def load_tensors() -> Any:
-    from . import _torch
-    return _torch
 
 
 def convolve_list(x: Sequence[Any], h: Any, mode: Mode, threads: int) -> list:
@@ -57,7 +50,8 @@ def convolve_list(x: Sequence[Any], h: Any, mode: Mode, threads: int) -> list:
         raise ValueError(f"cannot convolve {len(x)} sounds with {len(masks)} masks: give one mask for all, or one each")
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(x[0], torch.Tensor):
-        return (tensors or load_tensors()).convolve_list(x, masks, mode, threads)
+        from . import _torch
+        return _torch.convolve_list(x, masks, mode, threads)
     return convolve_many(CuPy if hasattr(x[0], "__cuda_array_interface__") else NumPy, x, masks, mode, threads)
 
 

@@ -3,7 +3,6 @@
 y[i] = c[first + i] for 0 <= i < out, where c is the whole convolution of x with h, or with h read backwards
 (correlate). Every derivative is the same operator again, so that it can be differentiated any number of times.
 """
-import sys
 from typing import Any, Optional, Sequence
 
 import torch
@@ -175,5 +174,3 @@ class Function(torch.autograd.Function):
 
 operator.register_autograd(backward, setup_context=remember)
 operator.register_vmap(mapped)
-
-_arrays.tensors = sys.modules[__name__]

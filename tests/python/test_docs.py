@@ -19,6 +19,5 @@ with tempfile.TemporaryDirectory() as folder:
     for part in ("filters", "wav"):
         os.symlink(source / part, part)
     for block in blocks:
-        print(block.split("\n\n")[1].splitlines()[0], flush=True)
         exec(compile(block, "docs/python.md", "exec"), {"__name__": "example"})
     os.chdir("/")
