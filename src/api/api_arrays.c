@@ -133,7 +133,7 @@ enum halo_status halo_arrays_scratch(const struct halo_arrays *arrays, size_t gr
 {
     struct api_call call;
     struct arrays_call own = {.groups = NULL};
-    api_begin(&call);
+    api_begin_alone(&call);
     *bytes = 0;
     enum status status = read_call(arrays, groups, options, &own);
     if (status == STATUS_OK && own.options.on_device)
@@ -148,7 +148,7 @@ enum halo_status halo_arrays_convolve(const struct halo_arrays *arrays, size_t g
 {
     struct api_call call;
     struct arrays_call own = {.groups = NULL};
-    api_begin(&call);
+    api_begin_alone(&call);
     enum status status = read_call(arrays, groups, options, &own);
     if (status == STATUS_OK)
         status = convolve(&own);

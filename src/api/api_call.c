@@ -25,12 +25,18 @@ static void drop(void *context, const char *line)
     (void)line;
 }
 
-void api_begin(struct api_call *call)
+void api_begin_alone(struct api_call *call)
 {
     call->notes[0] = '\0';
-    messages_to(drop, NULL);
     call->before = log_keep_failure(&call->failure);
     log_capture_notes(call->notes, sizeof call->notes);
+    call->locale = (struct plain_locale){0};
+}
+
+void api_begin(struct api_call *call)
+{
+    messages_to(drop, NULL);
+    api_begin_alone(call);
     call->locale = plain_locale_begin();
 }
 

@@ -22,6 +22,10 @@ struct api_call {
 
 void api_begin(struct api_call *call);
 
+/* Begins a call that starts no process, and writes no fractions. It takes no lock that another
+ * thread may hold, so it can be made in the child of a process with threads. */
+void api_begin_alone(struct api_call *call);
+
 /* Ends a call. `error`: to fill in, or NULL. Returns the status for the caller of the library. */
 enum halo_status api_end(struct api_call *call, enum status status, struct halo_error *error);
 

@@ -2,7 +2,6 @@
 
 #include "chain/mask_options.h"
 #include "chain/spec.h"
-#include "chain/stage_mask.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,17 +11,20 @@
 _Static_assert((int)HALO_CHANNELS_MOST == (int)MASK_CHANNELS_MOST, "halo.h says so");
 _Static_assert((int)HALO_RATE_MOST == (int)MASK_RATE_MOST, "halo.h says so");
 
-/* Source of a mask: a spec, its words, or taps. */
+/* Source of a mask: the words of a spec, or taps. */
 struct mask_origin {
-    const char *text;
     char **spec;
     struct halo_taps taps;
 };
 
+static enum status check_name(const void *name)
+{
+    return name ? STATUS_OK : fail(CAUSE_USAGE, "cannot make a mask: none is named");
+}
+
 static enum status check_sound(const void *name, const struct stream_format *format)
 {
-    if (!name)
-        return fail(CAUSE_USAGE, "cannot make a mask: none is named");
+    TRY(check_name(name));
     if (format->channels < 1 || format->channels > HALO_CHANNELS_MOST)
         return fail(CAUSE_USAGE, "cannot make a mask for %zu channels: 1 to %d are possible",
                     format->channels, HALO_CHANNELS_MOST);
@@ -40,6 +42,8 @@ static enum status load(const struct mask_origin *origin, const struct stream_fo
     if (options.level)
         return fail(CAUSE_USAGE, "level= is for halo render and halo batch: it needs the power of "
                                  "the whole sound, which is known at its end");
+    if (format->rate == 0)
+        return mask_options_study(&options, format, *mask);
     return mask_options_apply(&options, format, MASK_ALIGN_OWN, *mask);
 }
 
@@ -130,36 +134,37 @@ static enum status make(mask_maker *maker, const struct mask_origin *origin,
     return status;
 }
 
+/* Make the mask of a spec. format: NULL: at the mask's own rate. */
+static enum status make_of_spec(const char *spec, const struct stream_format *format,
+                                const struct api_call *call, struct halo_mask **mask)
+{
+    const struct stream_format unknown = {0};
+    const struct mask_origin origin = {.spec = spec_split(spec)};
+    enum status status = origin.spec ? make(load, &origin, format ? format : &unknown, call, mask)
+                                     : fail_memory("a mask");
+    free(origin.spec);
+    return status;
+}
+
 enum halo_status halo_mask_load(const char *spec, uint32_t rate, size_t channels,
                                 struct halo_mask **mask, struct halo_error *error)
 {
     struct api_call call;
-    struct mask_origin origin = {0};
     const struct stream_format format = {.rate = rate, .channels = channels};
     api_begin(&call);
     enum status status = check_sound(spec, &format);
-    if (status == STATUS_OK && !(origin.spec = spec_split(spec)))
-        status = fail_memory("a mask");
     if (status == STATUS_OK)
-        status = make(load, &origin, &format, &call, mask);
-    free(origin.spec);
+        status = make_of_spec(spec, &format, &call, mask);
     return api_end(&call, status, error);
-}
-
-static enum status study(const struct mask_origin *origin, const struct stream_format *format,
-                         struct mask **mask)
-{
-    return stage_mask_study(origin->text, format, mask);
 }
 
 enum halo_status halo_mask_read(const char *spec, struct halo_mask **mask, struct halo_error *error)
 {
     struct api_call call;
-    const struct mask_origin origin = {.text = spec};
     api_begin(&call);
-    enum status status = spec ? STATUS_OK : fail(CAUSE_USAGE, "cannot read a mask: none is named");
+    enum status status = check_name(spec);
     if (status == STATUS_OK)
-        status = make(study, &origin, &(struct stream_format){0}, &call, mask);
+        status = make_of_spec(spec, NULL, &call, mask);
     if (status == STATUS_OK)
         (*mask)->rate = (*mask)->mask->rate;
     return api_end(&call, status, error);

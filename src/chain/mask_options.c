@@ -716,6 +716,24 @@ enum status mask_options_apply(const struct mask_options *options,
     return options->map_pairs.count > 0 ? mask_map_pass(format, mask) : STATUS_OK;
 }
 
+enum { HESUVI_CHANNELS = 8 }; /* 7.1, which has all channels that HeSuVi knows */
+
+enum status mask_options_study(const struct mask_options *options,
+                               const struct stream_format *sound, struct mask *mask)
+{
+    struct stream_format format = *sound;
+    format.rate = mask->rate ? mask->rate : sound->rate ? sound->rate : MASK_USUAL_RATE;
+    if (sound->channels == 0 && options->map_pairs.count > 0)
+        mask_map_guess_sound(&options->map_pairs, &format);
+    else if (sound->channels == 0) /* use the channels of a sound that fits the mask */
+        format.channels = mask->has_own_paths                   ? mask->inputs
+                          : options->channel                    ? 1
+                          : options->order == MASK_ORDER_HESUVI ? HESUVI_CHANNELS
+                          : mask->columns == 4                  ? 2
+                                                                : mask->columns;
+    return mask_options_apply(options, &format, MASK_ALIGN_OWN, mask);
+}
+
 enum status mask_spec_load(char **spec, struct mask_options *options, struct mask **mask)
 {
     const struct mask_load_options *load = &options->load;

@@ -115,6 +115,13 @@ MUST_CHECK enum status mask_options_apply(const struct mask_options *options,
                                           const struct stream_format *format, enum mask_align align,
                                           struct mask *mask);
 
+/* Apply the options at the mask's own rate; if it has none, at the rate of `sound`, or if that is 0
+ * at MASK_USUAL_RATE. Paths are for the channels of `sound`; 0: as many as fit. Errors: those of
+ * mask_options_apply(). */
+enum { MASK_USUAL_RATE = 48000 };
+MUST_CHECK enum status mask_options_study(const struct mask_options *options,
+                                          const struct stream_format *sound, struct mask *mask);
+
 /* Read or make the mask of a spec, given as words (spec_split): hall.wav gain=-6, or lowpass:1000
  * taps=255. Options for making a mask are removed from `spec`. The others are parsed into
  * `options`, for mask_options_apply. Errors: usage, those of design_load. */

@@ -16,10 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum {
-    HESUVI_CHANNELS = 8, /* 7.1, which has all channels that HeSuVi knows */
-    PATHS_SHOWN = 64,
-};
+enum { PATHS_SHOWN = 64 };
 
 static void note_too_small(const struct mask *mask)
 {
@@ -101,18 +98,7 @@ enum status stage_mask_study(const char *text, const struct stream_format *sound
         status = stage_check_passes(&(struct stage_settings){0}, "level=");
     if (status != STATUS_OK)
         goto fail;
-    uint32_t usual = sound->rate ? sound->rate : STAGE_MASK_USUAL_RATE;
-    struct stream_format format = *sound;
-    format.rate = mask->rate ? mask->rate : usual;
-    if (sound->channels == 0 && options.map_pairs.count > 0)
-        mask_map_guess_sound(&options.map_pairs, &format);
-    else if (sound->channels == 0) /* use the channels of a sound that fits the mask */
-        format.channels = mask->has_own_paths                  ? mask->inputs
-                          : options.channel                    ? 1
-                          : options.order == MASK_ORDER_HESUVI ? HESUVI_CHANNELS
-                          : mask->columns == 4                 ? 2
-                                                               : mask->columns;
-    status = mask_options_apply(&options, &format, MASK_ALIGN_OWN, mask);
+    status = mask_options_study(&options, sound, mask);
     if (status != STATUS_OK)
         goto fail;
     free(spec);

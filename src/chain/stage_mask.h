@@ -19,9 +19,8 @@ MUST_CHECK enum status stage_mask_read(const char *text, const struct stream_for
 MUST_CHECK enum status stage_mask_file(const char *text, char **file);
 
 /* Read a mask from such a spec for inspection, at its own rate. If the mask has none, as made masks
- * and equalisers, it is made for the rate of `sound`, or if that is 0 for STAGE_MASK_USUAL_RATE.
- * Its paths are for the channels of `sound`; 0: as many as fit. */
-enum { STAGE_MASK_USUAL_RATE = 48000 };
+ * and equalisers, it is made for the rate of `sound`, or if that is 0 for MASK_USUAL_RATE. Its paths
+ * are for the channels of `sound`; 0: as many as fit. */
 MUST_CHECK enum status stage_mask_study(const char *text, const struct stream_format *sound,
                                         struct mask **mask);
 

@@ -77,7 +77,7 @@ static enum status show(const struct mask_show_settings *settings, const char *t
     struct measurement *measurement = NULL;
     struct mask_trouble troubles[MASK_TROUBLES];
     TRY(study(text, &settings->sound, &mask));
-    uint32_t usual = settings->sound.rate ? settings->sound.rate : STAGE_MASK_USUAL_RATE;
+    uint32_t usual = settings->sound.rate ? settings->sound.rate : MASK_USUAL_RATE;
     enum status status = mask_stats_init(&stats, mask, mask->rate ? mask->rate : usual);
     if (status == STATUS_OK)
         status = mask_measured_read(mask, &measurement);
@@ -327,7 +327,7 @@ struct mask_plot_settings {
 
 static uint32_t rate_of(const struct mask *mask)
 {
-    return mask->rate ? mask->rate : STAGE_MASK_USUAL_RATE;
+    return mask->rate ? mask->rate : MASK_USUAL_RATE;
 }
 
 /* The spec without the folder of its file. */

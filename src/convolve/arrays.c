@@ -14,11 +14,14 @@ enum {
     ARRAYS_PER_THREAD = 2, /* with fewer, threads share each convolution */
 };
 
-static const double DOUBLE_COST = 2; /* relative to single precision */
+/* Costs in double precision, relative to those in single. Direct sums there are compensated. */
+static const double DOUBLE_COST = 2;
+static const double DOUBLE_TAP_COST = 8;
 
 /* Estimated ns, with samples and memory that other threads use at the same time. */
-static const double DIRECT_COST = 300; /* beside that of the taps */
-static const double FFT_COST = 0.06;   /* factor of n log2 n */
+static const double TILE_COST = 30;  /* of FIR_TILE frames, beside that of the taps */
+static const double STEP_COST = 100; /* of a transform */
+static const double FFT_COST = 0.06; /* factor of n log2 n */
 static const double FFT_COST_LONG = 0.16;
 static const double MULTIPLY_COST = 0.25; /* a number of a spectrum */
 
@@ -37,7 +40,8 @@ static size_t least(size_t a, size_t b)
 
 static double fft_cost(size_t n)
 {
-    return (n > FFT_CACHED ? FFT_COST_LONG : FFT_COST) * (double)n * log2((double)n);
+    double factor = n > FFT_CACHED ? FFT_COST_LONG : FFT_COST;
+    return STEP_COST + factor * (double)n * log2((double)n);
 }
 
 static void keep_cheaper(struct arrays_plan plan, double cost, struct arrays_plan *best)
@@ -84,7 +88,7 @@ static void plan_windows(struct arrays_plan plan, size_t first, size_t n, size_t
     keep_cheaper(plan, cost, best);
 }
 
-static void plan_direct(struct arrays_plan *plan, size_t first)
+static void plan_direct(struct arrays_plan *plan, size_t first, bool is_wide)
 {
     plan->partitions = 1;
     plan->taps = plan->mask.count;
@@ -92,7 +96,10 @@ static void plan_direct(struct arrays_plan *plan, size_t first)
     plan->hop = least(plan->frames, DIRECT_HOP);
     plan->blocks = divide_up(plan->frames, plan->hop);
     plan->begin = (ptrdiff_t)first - (ptrdiff_t)plan->skip;
-    plan->cost = DIRECT_COST + partition_head_cost(plan->taps, plan->frames);
+    size_t tiles = divide_up(plan->frames, FIR_TILE);
+    double taps = is_wide ? DOUBLE_TAP_COST / DOUBLE_COST : 1;
+    plan->cost =
+        TILE_COST * (double)tiles + taps * partition_head_cost(plan->taps, tiles * FIR_TILE);
 }
 
 /* Keeps what frames [first, end) of the whole convolution depend on. Returns the number of `first`
@@ -106,7 +113,7 @@ static size_t trim(struct arrays_operand *x, struct arrays_operand *h, size_t fi
     return first - x->from - h->from;
 }
 
-static struct arrays_plan plan_group(const struct arrays_group *group, bool correlate)
+static struct arrays_plan plan_group(const struct arrays_group *group, bool correlate, bool is_wide)
 {
     struct arrays_operand x = {group->x, group->x_step, group->frames, .is_backwards = false};
     struct arrays_operand h = {group->h, group->h_step, group->taps, .is_backwards = correlate};
@@ -121,7 +128,7 @@ static struct arrays_plan plan_group(const struct arrays_group *group, bool corr
     plan.mask = swaps ? x : h;
     if (group->count < 2)
         plan.mask.step = 1; /* no other convolution uses its spectra */
-    plan_direct(&plan, first);
+    plan_direct(&plan, first, is_wide);
     struct arrays_plan best = plan;
     for (size_t number = 0, n; (n = (size_t)ODD_FFT_LEAST << number / 2) <= FFT_MOST; number++) {
         n = number % 2 ? n / 2 * 3 : n;
@@ -173,7 +180,7 @@ enum status arrays_convolve_host(const struct arrays_job *job, size_t threads)
     if (!plans)
         return fail_memory("arrays");
     for (size_t g = 0; g < job->group_count; g++) {
-        plans[g] = plan_group(&job->groups[g], job->correlate);
+        plans[g] = plan_group(&job->groups[g], job->correlate, job->sample == ARRAYS_FLOAT64);
         plans[g].before = count;
         count += job->groups[g].count;
         cost += plans[g].cost * (double)job->groups[g].count;

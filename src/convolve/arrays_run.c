@@ -17,7 +17,7 @@ enum {
 static const double NEAR = 0.5;
 
 /* A thread's memory. */
-struct lane {
+struct arrays_lane {
     real *samples; /* a window, or frames of the direct form */
     real *sum;     /* a block's spectrum, or its frames */
 };
@@ -40,18 +40,18 @@ struct run {
     const struct arrays_plan *plans;
     struct real_odd_fft **ffts; /* [group] */
     size_t segment;             /* blocks that threads share; 1: threads take whole convolutions */
-    struct lane *lanes;         /* [worker] */
+    struct arrays_lane *lanes;  /* [worker] */
     struct spectra *spectra;    /* [worker], or one */
     size_t lane_count, spectra_count;
     bool *are_left; /* [convolution] see arrays_plan.h */
 };
 
 /* One convolution. */
-struct task {
+struct arrays_task {
     const struct run *run;
     const struct arrays_plan *plan;
     const struct real_odd_fft *fft;
-    const struct lane *lanes; /* [worker] */
+    const struct arrays_lane *lanes; /* [worker] */
     const struct spectra *spectra;
     const char *signal, *mask;
     char *y;
@@ -164,7 +164,7 @@ static void take(const struct run *run, const struct arrays_operand *operand, co
 
 /* ---- one convolution ---- */
 
-static real *window_at(const struct task *task, ptrdiff_t window)
+static real *window_at(const struct arrays_task *task, ptrdiff_t window)
 {
     size_t depth = task->run->segment + task->plan->partitions - 1;
     size_t place = (size_t)(window + (ptrdiff_t)task->plan->partitions) % depth;
@@ -184,7 +184,7 @@ static bool is_silent(const struct arrays_plan *plan, ptrdiff_t window)
 
 static void transform_window(void *context, size_t piece, size_t worker)
 {
-    const struct task *task = context;
+    const struct arrays_task *task = context;
     const struct arrays_plan *plan = task->plan;
     ptrdiff_t window = task->first_window + (ptrdiff_t)piece;
     real *samples = task->lanes[worker].samples;
@@ -196,7 +196,7 @@ static void transform_window(void *context, size_t piece, size_t worker)
 
 static void transform_partition(void *context, size_t partition, size_t worker)
 {
-    const struct task *task = context;
+    const struct arrays_task *task = context;
     const struct arrays_plan *plan = task->plan;
     size_t from = partition * plan->taps, left = plan->mask.count - from;
     size_t taps = left < plan->taps ? left : plan->taps;
@@ -215,7 +215,7 @@ static void transform_partition(void *context, size_t partition, size_t worker)
 }
 
 /* Adds partitions [from, end) by their windows for a tile of the block's spectrum. */
-static void add_products(const struct task *task, size_t block, size_t from, size_t end,
+static void add_products(const struct arrays_task *task, size_t block, size_t from, size_t end,
                          size_t tile, size_t numbers, real *sum)
 {
     const real *windows[PRODUCTS_MOST], *masks[PRODUCTS_MOST];
@@ -227,7 +227,7 @@ static void add_products(const struct task *task, size_t block, size_t from, siz
     odd_fft_multiply_add(sum + tile, windows, masks, end - from, numbers);
 }
 
-static void multiply(const struct task *task, size_t block, real *sum)
+static void multiply(const struct arrays_task *task, size_t block, real *sum)
 {
     size_t n = task->plan->fft, from = 0, end = task->plan->partitions;
     while (from < end && is_silent(task->plan, (ptrdiff_t)block - (ptrdiff_t)from))
@@ -251,9 +251,9 @@ static size_t frames_of(const struct arrays_plan *plan, size_t block)
 
 static void compute_block(void *context, size_t piece, size_t worker)
 {
-    const struct task *task = context;
+    const struct arrays_task *task = context;
     const struct arrays_plan *plan = task->plan;
-    const struct lane *lane = &task->lanes[worker];
+    const struct arrays_lane *lane = &task->lanes[worker];
     size_t block = task->first_block + piece, frames = frames_of(plan, block);
     multiply(task, block, lane->sum);
     odd_fft_inverse(task->fft, lane->sum, lane->samples, 0, 0, lane->samples);
@@ -263,9 +263,9 @@ static void compute_block(void *context, size_t piece, size_t worker)
 
 static void compute_directly(void *context, size_t block, size_t worker)
 {
-    const struct task *task = context;
+    const struct arrays_task *task = context;
     const struct arrays_plan *plan = task->plan;
-    const struct lane *lane = &task->lanes[worker];
+    const struct arrays_lane *lane = &task->lanes[worker];
     size_t frames = frames_of(plan, block);
     take(task->run, &plan->signal, task->signal, begin_of(plan, (ptrdiff_t)block),
          plan->skip + frames, lane->samples);
@@ -280,7 +280,7 @@ static void compute_directly(void *context, size_t block, size_t worker)
 }
 
 /* Threads of the segment's workers share each step. */
-static void compute_blocks(struct task *task, struct workers *workers)
+static void compute_blocks(struct arrays_task *task, struct workers *workers)
 {
     const struct arrays_plan *plan = task->plan;
     size_t segment = task->run->segment;
@@ -295,7 +295,7 @@ static void compute_blocks(struct task *task, struct workers *workers)
 }
 
 /* Whether rounding in single precision may exceed what is promised. The task's first lane is used. */
-static bool is_near(const struct task *task)
+static bool is_near(const struct arrays_task *task)
 {
     const struct arrays_plan *plan = task->plan;
     real *samples = task->lanes[0].samples;
@@ -318,7 +318,7 @@ static bool is_near(const struct task *task)
 }
 
 /* Makes the mask's spectra, or its taps, unless they are there. */
-static void prepare_mask(struct task *task, struct spectra *spectra, struct workers *workers)
+static void prepare_mask(struct arrays_task *task, struct spectra *spectra, struct workers *workers)
 {
     const struct arrays_plan *plan = task->plan, *made = spectra->plan;
     task->spectra = spectra;
@@ -348,7 +348,7 @@ static void convolve(const struct run *run, size_t number, size_t lane, struct w
     ptrdiff_t j = (ptrdiff_t)(number - plan->before), each = (ptrdiff_t)bytes;
     char *y = (char *)group->y + j * group->y_step * each;
     if (plan->frames > 0) {
-        struct task task = {.run = run, .plan = plan, .fft = run->ffts[g], .y = y};
+        struct arrays_task task = {.run = run, .plan = plan, .fft = run->ffts[g], .y = y};
         task.lanes = &run->lanes[lane];
         task.signal = (const char *)plan->signal.samples + j * plan->signal.step * each;
         task.mask = (const char *)plan->mask.samples + j * plan->mask.step * each;

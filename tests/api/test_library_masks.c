@@ -75,6 +75,51 @@ START_TEST(masks_come_from_files_and_specs)
     halo_mask_destroy(mask);
 }
 
+/* A mask that is read, in the form that a file gives it. */
+static void read_as(const char *spec, const struct halo_mask_info *expected, float first)
+{
+    struct halo_mask *mask = NULL;
+    struct halo_error error;
+    struct halo_mask_info info = {.size = sizeof info};
+    float taps[4096];
+    ck_assert_msg(halo_mask_read(spec, &mask, &error) == HALO_OK, "%s", error.text);
+    halo_mask_describe(mask, &info);
+    ck_assert_uint_eq(info.rate, expected->rate);
+    ck_assert_uint_eq(info.columns, expected->columns);
+    ck_assert_uint_eq(info.taps, expected->taps);
+    ck_assert_uint_eq(info.paths, expected->paths);
+    halo_mask_taps(mask, expected->columns - 1, taps);
+    ck_assert_float_eq_tol(taps[0], first, 1e-6f);
+    halo_mask_destroy(mask);
+}
+
+/* At its own rate, with the last column's taps. */
+START_TEST(masks_are_read_as_they_are)
+{
+    char spec[512];
+    struct halo_mask *none = NULL;
+    struct halo_error error;
+    struct sound sound = sound_noise("m.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 44100, 4, 441);
+    const float *last = sound.block.data[3];
+    read_as(command_path("m.wav"), &(struct halo_mask_info){0, 2, 2, 4, 4, 441, 0, 44100}, last[0]);
+    snprintf(spec, sizeof spec, "%s,gain=20,trim=440,channel=4", command_path("m.wav"));
+    read_as(spec, &(struct halo_mask_info){.columns = 1, .paths = 1, .taps = 1, .rate = 44100},
+            10 * last[440]);
+    sound_text("m.txt", "0.5\n-0.25\n");
+    read_as(command_path("m.txt"), &(struct halo_mask_info){.columns = 1, .paths = 1, .taps = 2},
+            0.5f);
+    sound_text("m.conf", "/cd .\n/convolver/new 2 3 256 3000\n"
+                         "/impulse/read 1 1 1 0 0 0 4 m.wav\n/impulse/read 2 3 1 0 0 0 4 m.wav\n");
+    read_as(command_path("m.conf"),
+            &(struct halo_mask_info){.columns = 1, .paths = 2, .taps = 441, .rate = 44100},
+            last[0]);
+    read_as("delay:0", &(struct halo_mask_info){.columns = 1, .paths = 1, .taps = 1, .rate = 48000},
+            1);
+    library_refused(halo_mask_read("/no/such.wav", &none, &error), &error, HALO_FAILED,
+                    "cannot open mask /no/such.wav: ", none);
+    library_refused(halo_mask_read(NULL, &none, &error), &error, HALO_USAGE, "none is named", none);
+}
+
 /* A decimal point stays one where the program has set a locale with a comma. */
 START_TEST(numbers_do_not_depend_on_the_locale)
 {
