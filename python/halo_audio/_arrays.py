@@ -71,6 +71,8 @@ def span(frames: int, taps: int, mode: str) -> tuple[int, int]:
 
 def batch_of(x: Sequence[int], h: Sequence[int]) -> tuple[int, ...]:
     """Shape of the batch, from shapes with the time."""
+    if len(x) == len(h) == 1:
+        return ()
     if len(h) == 1 and x or x[:-1] == h[:-1] and h:
         return tuple(x[:-1])
     if not x or not h:
@@ -175,7 +177,7 @@ class NumPy:
     empty = staticmethod(numpy.empty)
 
     @staticmethod
-    def run(arrays: bytes, groups: int, sample: int, threads: int, _: Any) -> None:
+    def run(arrays: bytes, groups: int, sample: int, threads: int) -> None:
         _library.convolve(arrays, groups, pack_options(OPTIONS_SIZE, sample, False, threads, False, 0, 0, 0))
 
 
@@ -198,16 +200,16 @@ class CuPy:
         return cupy.empty(shape, dtype)
 
     @staticmethod
-    def run(arrays: bytes, groups: int, sample: int, _: int, made: Any) -> None:
+    def run(arrays: bytes, groups: int, sample: int, _: int) -> None:
         import cupy
         enter_cuda()
-        with made.device:
-            stream = cupy.cuda.get_current_stream().ptr
-            options = pack_options(OPTIONS_SIZE, sample, False, 0, True, stream, 0, 0)
-            size = _library.scratch_bytes(arrays, groups, options)
-            scratch = cupy.cuda.alloc(size) if size else None
-            _library.convolve(arrays, groups, pack_options(OPTIONS_SIZE, sample, False, 0, True, stream,
-                                                           scratch.ptr if scratch else 0, size))
+        stream = cupy.cuda.get_current_stream().ptr
+        options = pack_options(OPTIONS_SIZE, sample, False, 0, True, stream, 0, 0)
+        size = _library.scratch_bytes(arrays, groups, options)
+        if size:
+            scratch = cupy.cuda.alloc(size)
+            options = pack_options(OPTIONS_SIZE, sample, False, 0, True, stream, scratch.ptr, size)
+        _library.convolve(arrays, groups, options)
 
 
 def samples_of(arrays: Sequence[Any]) -> tuple[Any, int]:
@@ -239,8 +241,16 @@ def convolve_many(kind: Any, x: Sequence[Any], h: Sequence[Any], mode: Mode, thr
     masks = {id(mask): kind.array(mask) for mask in h}
     x, h = [kind.array(sound) for sound in x], [masks[id(mask)] for mask in h]
     dtype, sample = samples_of([*x, *masks.values()])
-    if kind is CuPy and len({array.device.id for array in [*x, *h]}) != 1:
+    if kind is NumPy:
+        return convolve_alike(kind, x, h, dtype, sample, mode, threads)
+    if len({array.device.id for array in [*x, *h]}) != 1:
         raise ValueError("cannot convolve arrays that are on different GPUs")
+    with x[0].device:
+        return convolve_alike(kind, x, h, dtype, sample, mode, threads)
+
+
+def convolve_alike(kind: Any, x: Sequence[Any], h: Sequence[Any], dtype: Any, sample: int, mode: Mode,
+                   threads: int) -> list:
     groups, results, kept = [], [], []
     for sound, mask in zip(x, h):
         batch = batch_of(sound.shape, mask.shape)
@@ -253,5 +263,5 @@ def convolve_many(kind: Any, x: Sequence[Any], h: Sequence[Any], mode: Mode, thr
         if made.size:
             groups.append(groups_of(*sound_is, *mask_is, kind.address(made), batch, dtype.itemsize, first, out))
     if groups:
-        kind.run(*join(groups), sample, threads, results[0])
+        kind.run(*join(groups), sample, threads)
     return results
