@@ -55,9 +55,9 @@ template <int N> __host__ __device__ constexpr int blocks()
 }
 
 /* Bytes of a padded sequence in shared memory. */
-template <int N> __host__ __device__ constexpr int shared_bytes()
+template <int N, typename T = float2> __host__ __device__ constexpr int shared_bytes()
 {
-    return (N + N / 16) * (int)sizeof(float2);
+    return (N + N / 16) * (int)sizeof(T);
 }
 
 template <int N> __host__ __device__ constexpr int stages()
@@ -91,110 +91,115 @@ template <int N, int S = stages<N>()> __host__ __device__ constexpr int table_at
 
 /* ---- complex arithmetic and butterflies ---- */
 
-__device__ __forceinline__ float2 operator+(float2 a, float2 b)
-{
-    return make_float2(a.x + b.x, a.y + b.y);
-}
+/* T is float2 or double2. */
+template <typename T> using real_of = decltype(T::x);
 
-__device__ __forceinline__ float2 operator-(float2 a, float2 b)
-{
-    return make_float2(a.x - b.x, a.y - b.y);
-}
+#define COMPLEX_ARITHMETIC(T)                                                                      \
+    __device__ __forceinline__ T operator+(T a, T b)                                               \
+    {                                                                                              \
+        return {a.x + b.x, a.y + b.y};                                                             \
+    }                                                                                              \
+    __device__ __forceinline__ T operator-(T a, T b)                                               \
+    {                                                                                              \
+        return {a.x - b.x, a.y - b.y};                                                             \
+    }                                                                                              \
+    __device__ __forceinline__ T operator*(T a, T b)                                               \
+    {                                                                                              \
+        return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};                                     \
+    }
+COMPLEX_ARITHMETIC(float2)
+COMPLEX_ARITHMETIC(double2)
 
-__device__ __forceinline__ float2 operator*(float2 a, float2 b)
+template <bool BACK, typename T> __device__ __forceinline__ T turn(T a, T factor)
 {
-    return make_float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
-}
-
-template <bool BACK> __device__ __forceinline__ float2 turn(float2 a, float2 factor)
-{
-    return a * make_float2(factor.x, BACK ? -factor.y : factor.y);
+    return a * T{factor.x, BACK ? -factor.y : factor.y};
 }
 
 /* -i a; for the inverse, i a. */
-template <bool BACK> __device__ __forceinline__ float2 quarter(float2 a)
+template <bool BACK, typename T> __device__ __forceinline__ T quarter(T a)
 {
-    return BACK ? make_float2(-a.y, a.x) : make_float2(a.y, -a.x);
+    return BACK ? T{-a.y, a.x} : T{a.y, -a.x};
 }
 
 /* The cosine of turns / 32 of a circle, computed at compile time. */
-__device__ __forceinline__ constexpr float cosine_32(int turns)
+__device__ __forceinline__ constexpr double cosine_32(int turns)
 {
     turns %= 32;
     turns = turns > 16 ? 32 - turns : turns;
-    float sign = turns > 8 ? -1.0f : 1.0f;
+    double sign = turns > 8 ? -1.0 : 1.0;
     turns = turns > 8 ? 16 - turns : turns;
-    return sign * (turns == 0   ? 1.0f
-                   : turns == 1 ? 0.98078528040323045f
-                   : turns == 2 ? 0.92387953251128674f
-                   : turns == 3 ? 0.83146961230254524f
-                   : turns == 4 ? 0.70710678118654752f
-                   : turns == 5 ? 0.55557023301960218f
-                   : turns == 6 ? 0.38268343236508977f
-                   : turns == 7 ? 0.19509032201612828f
-                                : 0.0f);
+    return sign * (turns == 0   ? 1.0
+                   : turns == 1 ? 0.98078528040323045
+                   : turns == 2 ? 0.92387953251128674
+                   : turns == 3 ? 0.83146961230254524
+                   : turns == 4 ? 0.70710678118654752
+                   : turns == 5 ? 0.55557023301960218
+                   : turns == 6 ? 0.38268343236508977
+                   : turns == 7 ? 0.19509032201612828
+                                : 0.0);
 }
 
 /* exp(-2 pi i turns / 32), or its conjugate, as `scale` times a number whose larger part is 1. A
  * product takes two fused operations (Linzer and Feig 1993). Later sums apply the scale. */
-template <bool BACK> struct factor_32 {
-    float cosine, sine, scale;
+template <bool BACK, typename T> struct factor_32 {
+    real_of<T> cosine, sine, scale;
     bool upright; /* the imaginary part is the larger one */
     __device__ __forceinline__ constexpr factor_32(int turns)
-        : cosine(cosine_32(turns)), sine(BACK ? -cosine_32(turns + 8) : cosine_32(turns + 8)),
-          scale(0), upright(sine * sine > cosine * cosine)
+        : cosine((real_of<T>)cosine_32(turns)),
+          sine((real_of<T>)(BACK ? -cosine_32(turns + 8) : cosine_32(turns + 8))), scale(0),
+          upright(sine * sine > cosine * cosine)
     {
         scale = upright ? sine : cosine;
     }
-    __device__ __forceinline__ float2 unscaled(float2 a) const
+    __device__ __forceinline__ T unscaled(T a) const
     {
         if (cosine == 0)
-            return make_float2(-a.y, a.x);
+            return {-a.y, a.x};
         if (sine == 0)
             return a;
         if (upright) {
-            float ratio = cosine / sine;
-            return make_float2(fmaf(a.x, ratio, -a.y), fmaf(a.y, ratio, a.x));
+            real_of<T> ratio = cosine / sine;
+            return {fma(a.x, ratio, -a.y), fma(a.y, ratio, a.x)};
         }
-        float ratio = sine / cosine;
-        return make_float2(fmaf(a.y, -ratio, a.x), fmaf(a.x, ratio, a.y));
+        real_of<T> ratio = sine / cosine;
+        return {fma(a.y, -ratio, a.x), fma(a.x, ratio, a.y)};
     }
 };
 
-__device__ __forceinline__ float2 add_scaled(float2 a, float scale, float2 b)
+template <typename T> __device__ __forceinline__ T add_scaled(T a, real_of<T> scale, T b)
 {
     if (scale == 1)
         return a + b;
     if (scale == -1)
         return a - b;
-    return make_float2(fmaf(scale, b.x, a.x), fmaf(scale, b.y, a.y));
+    return {fma(scale, b.x, a.x), fma(scale, b.y, a.y)};
 }
 
 /* The butterfly of a, scale_b b, scale_c c and scale_d d. */
-template <bool BACK>
-__device__ __forceinline__ void butterfly_4(float2 &a, float2 &b, float2 &c, float2 &d,
-                                            float scale_b = 1, float scale_c = 1, float scale_d = 1)
+template <bool BACK, typename T>
+__device__ __forceinline__ void butterfly_4(T &a, T &b, T &c, T &d, real_of<T> scale_b = 1,
+                                            real_of<T> scale_c = 1, real_of<T> scale_d = 1)
 {
-    float2 sum = add_scaled(a, scale_c, c), difference = add_scaled(a, -scale_c, c);
-    float2 other = add_scaled(b, scale_d / scale_b, d);
-    float2 turned = quarter<BACK>(add_scaled(b, -scale_d / scale_b, d));
+    T sum = add_scaled(a, scale_c, c), difference = add_scaled(a, -scale_c, c);
+    T other = add_scaled(b, scale_d / scale_b, d);
+    T turned = quarter<BACK>(add_scaled(b, -scale_d / scale_b, d));
     a = add_scaled(sum, scale_b, other), b = add_scaled(difference, scale_b, turned);
     c = add_scaled(sum, -scale_b, other), d = add_scaled(difference, -scale_b, turned);
 }
 
 /* The second half of a butterfly of radix R = R / 4 x 4. It multiplies row v[4 k + n], n = 0 to 3,
  * by exp(-2 pi i k n / R), then transforms each four. Output k + R / 4 n goes to v[k + R / 4 n]. */
-template <int R, bool BACK> __device__ __forceinline__ void rows_of_4(float2 *v)
+template <int R, bool BACK, typename T> __device__ __forceinline__ void rows_of_4(T *v)
 {
     constexpr int UNIT = 32 / R;
 #pragma unroll
     for (int k = 0; k < R / 4; k++) {
-        const factor_32<BACK> b(k * UNIT), c(2 * k * UNIT), d(3 * k * UNIT);
-        float2 *row = v + 4 * k;
+        const factor_32<BACK, T> b(k * UNIT), c(2 * k * UNIT), d(3 * k * UNIT);
+        T *row = v + 4 * k;
         row[1] = b.unscaled(row[1]), row[2] = c.unscaled(row[2]), row[3] = d.unscaled(row[3]);
         butterfly_4<BACK>(row[0], row[1], row[2], row[3], b.scale, c.scale, d.scale);
     }
-    float2 y[R];
+    T y[R];
 #pragma unroll
     for (int k = 0; k < R / 4; k++)
 #pragma unroll
@@ -205,10 +210,10 @@ template <int R, bool BACK> __device__ __forceinline__ void rows_of_4(float2 *v)
         v[k] = y[k];
 }
 
-template <int R, bool BACK> __device__ __forceinline__ void butterfly(float2 *v)
+template <int R, bool BACK, typename T> __device__ __forceinline__ void butterfly(T *v)
 {
     if constexpr (R == 2) {
-        float2 sum = v[0] + v[1];
+        T sum = v[0] + v[1];
         v[1] = v[0] - v[1];
         v[0] = sum;
     } else if constexpr (R == 4) {
@@ -216,11 +221,11 @@ template <int R, bool BACK> __device__ __forceinline__ void butterfly(float2 *v)
     } else if constexpr (R == 8) {
         butterfly_4<BACK>(v[0], v[2], v[4], v[6]);
         butterfly_4<BACK>(v[1], v[3], v[5], v[7]);
-        float2 y[8];
+        T y[8];
 #pragma unroll
         for (int k = 0; k < 4; k++) {
-            const factor_32<BACK> factor(4 * k);
-            float2 turned = factor.unscaled(v[2 * k + 1]);
+            const factor_32<BACK, T> factor(4 * k);
+            T turned = factor.unscaled(v[2 * k + 1]);
             y[k] = add_scaled(v[2 * k], factor.scale, turned);
             y[k + 4] = add_scaled(v[2 * k], -factor.scale, turned);
         }
@@ -236,7 +241,7 @@ template <int R, bool BACK> __device__ __forceinline__ void butterfly(float2 *v)
         static_assert(R == 32, "one of the radices above");
 #pragma unroll
         for (int n = 0; n < 4; n++) {
-            float2 eight[8];
+            T eight[8];
 #pragma unroll
             for (int m = 0; m < 8; m++)
                 eight[m] = v[n + 4 * m];
@@ -269,8 +274,8 @@ template <int N, int S> struct place {
     }
 };
 
-template <int N, int S, bool BACK>
-__device__ __forceinline__ void turn_points(float2 *v, const float2 *__restrict__ table, int turn)
+template <int N, int S, bool BACK, typename T>
+__device__ __forceinline__ void turn_points(T *v, const T *__restrict__ table, int turn)
 {
     using at = place<N, S>;
     if constexpr (at::STRIDE > 1) {
@@ -294,8 +299,8 @@ template <int N, int S, typename F> __device__ __forceinline__ void each_point(i
     }
 }
 
-template <int N, int S, bool BACK>
-__device__ __forceinline__ void run_stage(float2 *v, const float2 *__restrict__ table, int thread)
+template <int N, int S, bool BACK, typename T>
+__device__ __forceinline__ void run_stage(T *v, const T *__restrict__ table, int thread)
 {
     using at = place<N, S>;
 #pragma unroll
@@ -312,9 +317,8 @@ __device__ __forceinline__ void run_stage(float2 *v, const float2 *__restrict__ 
  * stage's places; or BACK. `thread`: number among the N / POINTS threads that share the sequence.
  * Point p is at shared[PITCH * padded(p)]. One barrier per stage is enough, since a stage writes
  * only where it has read. */
-template <int N, int S, bool BACK, int PITCH = 1>
-__device__ __forceinline__ void transform(float2 *v, float2 *shared,
-                                          const float2 *__restrict__ table, int thread)
+template <int N, int S, bool BACK, int PITCH = 1, typename T>
+__device__ __forceinline__ void transform(T *v, T *shared, const T *__restrict__ table, int thread)
 {
     constexpr int NEXT = BACK ? S - 1 : S + 1;
     run_stage<N, S, BACK>(v, table, thread);
@@ -328,14 +332,14 @@ __device__ __forceinline__ void transform(float2 *v, float2 *shared,
 
 /* ---- the table of factors ---- */
 
-template <int N, int S = 0> static void fill_table(float2 *table)
+template <int N, int S = 0, typename T> static void fill_table(T *table)
 {
     constexpr int R = radices<N>::of[S], L = length<N, S>(), STRIDE = L / R;
     for (int k = 1; k < R; k++)
         for (int j = 0; j < STRIDE; j++) {
             double angle = -2 * M_PI * (double)j * k / L;
-            table[table_at<N, S>() + (k - 1) * STRIDE + j] =
-                make_float2((float)cos(angle), (float)sin(angle));
+            table[table_at<N, S>() + (k - 1) * STRIDE + j] = {(real_of<T>)cos(angle),
+                                                              (real_of<T>)sin(angle)};
         }
     if constexpr (S + 1 < stages<N>())
         fill_table<N, S + 1>(table);

@@ -14,7 +14,7 @@ extern "C" {
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"
 }
-#include "gpu/fft_device.cuh"
+#include "gpu/fft_long.cuh"
 #include "gpu/kernel_device.cuh"
 
 /* Input and output of the passes: a pair of chunks for each blockIdx.y. */
@@ -56,25 +56,6 @@ __device__ __forceinline__ chunks chunks_of(const long_pairs &pairs, int fft)
 }
 
 /* ---- columns ---- */
-
-/* A thread block transforms C neighbouring columns. */
-template <int N1, int C> struct columns {
-    static constexpr int THREADS_EACH = N1 / POINTS, THREADS = THREADS_EACH * C;
-    static constexpr int BLOCKS = THREADS == 256 ? 3 : 1024 / THREADS;
-    static constexpr int SHARED = stages<N1>() > 1 ? shared_bytes<N1>() * C : 0;
-};
-
-/* Point p = 16 u + k of a spectrum has frequency frequency_of(u) + k N1 / 16. */
-template <int N1, int S = 0> __device__ __forceinline__ int frequency_of(int u)
-{
-    if constexpr (S + 1 < stages<N1>()) {
-        constexpr int WEIGHT = N1 / length<N1, S>();
-        constexpr int STRIDE = length<N1, S>() / radices<N1>::of[S] / POINTS;
-        return u / STRIDE * WEIGHT + frequency_of<N1, S + 1>(u % STRIDE);
-    } else {
-        return 0;
-    }
-}
 
 /* Multiplies v[k] by exp(-2 pi i column frequency / fft), or the conjugate. The angle is exact: a
  * multiple of a power of two with less than 24 bits. */
@@ -190,47 +171,12 @@ __global__ void __launch_bounds__(N / POINTS, blocks<N>())
 
 /* ---- launchers ---- */
 
-/* The points of a row: as many as are fast with 16 a thread. Columns have at least 16 points. */
-static size_t width_of(size_t fft)
-{
-    size_t width = fft / 16 < 4096 ? fft / 16 : 4096;
-    return fft / width > 4096 ? fft / 4096 : width;
-}
-
 struct passes {
-    size_t height; /* N1: points of a column */
-    size_t width;  /* N2: points of a row */
+    size_t height; /* N1 */
+    size_t width;  /* N2 */
     const float2 *table_columns;
     const float2 *table_rows;
 };
-
-template <int N> static size_t table_points()
-{
-    return (size_t)table_at<N>();
-}
-
-#define FOR_HEIGHT(height, function, ...)                                                          \
-    ((height) == 16     ? function<16>(__VA_ARGS__)                                                \
-     : (height) == 32   ? function<32>(__VA_ARGS__)                                                \
-     : (height) == 64   ? function<64>(__VA_ARGS__)                                                \
-     : (height) == 128  ? function<128>(__VA_ARGS__)                                               \
-     : (height) == 256  ? function<256>(__VA_ARGS__)                                               \
-     : (height) == 512  ? function<512>(__VA_ARGS__)                                               \
-     : (height) == 1024 ? function<1024>(__VA_ARGS__)                                              \
-     : (height) == 2048 ? function<2048>(__VA_ARGS__)                                              \
-                        : function<4096>(__VA_ARGS__))
-
-#define FOR_WIDTH(width, function, ...)                                                            \
-    ((width) == 512    ? function<512>(__VA_ARGS__)                                                \
-     : (width) == 1024 ? function<1024>(__VA_ARGS__)                                               \
-     : (width) == 2048 ? function<2048>(__VA_ARGS__)                                               \
-     : (width) == 4096 ? function<4096>(__VA_ARGS__)                                               \
-                       : function<8192>(__VA_ARGS__))
-
-static size_t column_table_points(size_t fft)
-{
-    return FOR_HEIGHT(fft / width_of(fft), table_points);
-}
 
 size_t fft_long_table_floats(size_t fft)
 {
@@ -248,13 +194,6 @@ static struct passes passes_of(size_t fft, const float *table)
 {
     const float2 *points = reinterpret_cast<const float2 *>(table);
     return {fft / width_of(fft), width_of(fft), points, points + column_table_points(fft)};
-}
-
-template <typename F> static cudaError_t allow_shared(F *kernel, int bytes)
-{
-    if (bytes <= 48 * 1024)
-        return cudaSuccess;
-    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 }
 
 template <int N1, int C>
