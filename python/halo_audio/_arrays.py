@@ -202,7 +202,6 @@ class CuPy:
     @staticmethod
     def run(arrays: bytes, groups: int, sample: int, _: int) -> None:
         import cupy
-        enter_cuda()
         stream = cupy.cuda.get_current_stream().ptr
         options = pack_options(OPTIONS_SIZE, sample, False, 0, True, stream, 0, 0)
         size = _library.scratch_bytes(arrays, groups, options)
@@ -243,6 +242,7 @@ def convolve_many(kind: Any, x: Sequence[Any], h: Sequence[Any], mode: Mode, thr
     dtype, sample = samples_of([*x, *masks.values()])
     if kind is NumPy:
         return convolve_alike(kind, x, h, dtype, sample, mode, threads)
+    enter_cuda()
     if len({array.device.id for array in [*x, *h]}) != 1:
         raise ValueError("cannot convolve arrays that are on different GPUs")
     with x[0].device:

@@ -58,6 +58,8 @@ def is_plain(x: Tensor, h: Tensor) -> bool:
 
 
 def run(x: Tensor, h: Tensor, correlate: bool, first: int, out: int, threads: int) -> Tensor:
+    if x.is_cuda:
+        _arrays.enter_cuda()
     x, h = contiguous(x), contiguous(h)
     groups, y = groups_of(x, h, first, out)
     if groups:
@@ -76,6 +78,8 @@ def groups_of(x: Tensor, h: Tensor, first: int, out: int) -> tuple[Optional[tupl
 
 def run_many(pairs: Sequence[tuple[Tensor, Tensor]], spans: Sequence[tuple[int, int]], threads: int) -> list[Tensor]:
     """Convolve each pair, in one call."""
+    if pairs[0][0].is_cuda:
+        _arrays.enter_cuda()
     pairs = [(contiguous(x), contiguous(h)) for x, h in pairs]
     made = [groups_of(*pair, *span) for pair, span in zip(pairs, spans)]
     groups = [group for group, _ in made if group]
@@ -94,7 +98,6 @@ def call(arrays: bytes, groups: int, y: Tensor, correlate: bool, threads: int) -
         threads = threads or torch.get_num_threads()
         _library.convolve(arrays, groups, _arrays.pack_options(size, sample, correlate, threads, False, 0, 0, 0))
         return
-    _arrays.enter_cuda()
     if y.device.index != torch.cuda.current_device():
         with torch.cuda.device(y.device):
             return call_cuda(arrays, groups, y, sample, correlate)
