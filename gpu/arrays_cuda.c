@@ -1,8 +1,8 @@
 /* Convolves arrays on a GPU. Convolutions that have the same length of transforms share launches,
- * in batches of limited scratch. See arrays_plan.h and arrays_kernels.h. */
+ * in batches of limited scratch. See device_arrays_plan.h and arrays_kernels.h. */
 #include "convolve/arrays_device.h"
 #include "gpu/arrays_kernels.h"
-#include "gpu/arrays_plan.h"
+#include "gpu/device_arrays_plan.h"
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"
 
@@ -19,7 +19,7 @@ enum {
 static const uint64_t ITEMS_MOST = UINT64_C(1) << 30; /* of a launch */
 
 /* A call. */
-struct run {
+struct device_arrays_run {
     const struct arrays_job *job;
     cudaStream_t stream;
     bool counts; /* true: nothing is launched, only `bytes` is found */
@@ -52,9 +52,8 @@ static cudaError_t create_long_table(const struct arrays_long *by, unsigned powe
 
 static cudaError_t create_fused_table(unsigned power, float **table)
 {
-    bool in_block = power <= ARRAYS_POWER_BLOCK;
-    CUDA_TRY((in_block ? arrays_fused_prepare : arrays_cluster_prepare)(power));
-    return fft_table_create((size_t)1 << (in_block ? power : ARRAYS_POWER_BLOCK), true, table);
+    CUDA_TRY(arrays_fused_prepare(power));
+    return fft_table_create((size_t)1 << power, true, table);
 }
 
 /* `by`: NULL for fused transforms. */
@@ -82,7 +81,7 @@ static unsigned power_of(size_t kind)
 }
 
 /* How long transforms are done; NULL: fused. */
-static const struct arrays_long *long_for(const struct run *run, unsigned power)
+static const struct arrays_long *long_for(const struct device_arrays_run *run, unsigned power)
 {
     if (run->job->sample == ARRAYS_FLOAT64)
         return &arrays_long_double;
@@ -90,7 +89,7 @@ static const struct arrays_long *long_for(const struct run *run, unsigned power)
 }
 
 /* Bytes of a mask's spectrum, and of an item's work. */
-static size_t spectrum_bytes(const struct run *run, unsigned power)
+static size_t spectrum_bytes(const struct device_arrays_run *run, unsigned power)
 {
     return 2 * sizeof(float) * (run->job->sample == ARRAYS_FLOAT64 ? 2 : 1) << power;
 }
@@ -100,23 +99,28 @@ static unsigned limit(size_t bytes, size_t each)
     return bytes > each ? (unsigned)(bytes / each) : 1;
 }
 
-static cudaError_t run_fused(const struct run *run, unsigned power, struct array_pieces *batch)
+/* Items of a launch: as many as there is work space for, but in launches of like length. */
+static unsigned items_at_once(unsigned items, size_t each)
 {
-    const void *table;
-    bool in_block = power <= ARRAYS_POWER_BLOCK;
-    CUDA_TRY(find_table(NULL, power, &table));
-    CUDA_TRY((in_block ? arrays_fused_form : arrays_cluster_form)(power, batch, table, run->scratch,
-                                                                  run->stream));
-    return (in_block ? arrays_fused_run : arrays_cluster_run)(power, batch, table, run->scratch,
-                                                              run->stream);
+    unsigned most = limit(WORK_BYTES, each), launches = (items + most - 1) / most;
+    return (items + launches - 1) / launches;
 }
 
-static cudaError_t run_long(const struct run *run, const struct arrays_long *by, unsigned power,
-                            struct array_pieces *batch)
+static cudaError_t run_fused(const struct device_arrays_run *run, unsigned power,
+                             struct array_pieces *batch)
+{
+    const void *table;
+    CUDA_TRY(find_table(NULL, power, &table));
+    CUDA_TRY(arrays_fused_form(power, batch, table, run->scratch, run->stream));
+    return arrays_fused_run(power, batch, table, run->scratch, run->stream);
+}
+
+static cudaError_t run_long(const struct device_arrays_run *run, const struct arrays_long *by,
+                            unsigned power, struct array_pieces *batch)
 {
     const void *table;
     size_t each = spectrum_bytes(run, power);
-    unsigned most = limit(WORK_BYTES, each);
+    unsigned most = items_at_once(batch->items, each);
     CUDA_TRY(find_table(by, power, &table));
     CUDA_TRY(by->form(power, batch, table, run->scratch, run->stream));
     for (unsigned first = 0; first < batch->items; first += most) {
@@ -127,15 +131,16 @@ static cudaError_t run_long(const struct run *run, const struct arrays_long *by,
     return cudaSuccess;
 }
 
-static size_t scratch_bytes(const struct run *run, unsigned power, const struct array_pieces *batch)
+static size_t scratch_bytes(const struct device_arrays_run *run, unsigned power,
+                            const struct array_pieces *batch)
 {
-    size_t each = spectrum_bytes(run, power), most = limit(WORK_BYTES, each), items = 0;
-    if (long_for(run, power))
-        items = batch->items < most ? batch->items : most;
+    size_t each = spectrum_bytes(run, power);
+    size_t items = long_for(run, power) ? items_at_once(batch->items, each) : 0;
     return (batch->masks + items) * each;
 }
 
-static cudaError_t run_batch(const struct run *run, size_t kind, struct array_pieces *batch)
+static cudaError_t run_batch(const struct device_arrays_run *run, size_t kind,
+                             struct array_pieces *batch)
 {
     unsigned power = power_of(kind);
     const struct arrays_long *by = long_for(run, power);
@@ -145,7 +150,7 @@ static cudaError_t run_batch(const struct run *run, size_t kind, struct array_pi
 }
 
 /* Convolves and empties a batch. */
-static enum status launch(struct run *run, size_t kind)
+static enum status launch(struct device_arrays_run *run, size_t kind)
 {
     struct array_pieces *batch = &run->kinds[kind];
     size_t bytes = kind && batch->count ? scratch_bytes(run, power_of(kind), batch) : 0;
@@ -172,7 +177,8 @@ static bool is_same(const struct array_rows *a, const struct array_rows *b)
 }
 
 /* Adds at most `count` convolutions of a piece to a batch. Returns how many fit. */
-static size_t add(struct run *run, size_t kind, struct array_piece piece, size_t count)
+static size_t add(struct device_arrays_run *run, size_t kind, struct array_piece piece,
+                  size_t count)
 {
     struct array_pieces *batch = &run->kinds[kind];
     uint64_t most = kind ? limit(FORM_BYTES, spectrum_bytes(run, power_of(kind))) : ITEMS_MOST;
@@ -199,7 +205,8 @@ static void advance(const void **samples, ptrdiff_t steps, size_t bytes)
     *samples = (const char *)*samples + steps * (ptrdiff_t)bytes;
 }
 
-static enum status add_all(struct run *run, size_t kind, struct array_piece piece, size_t count)
+static enum status add_all(struct device_arrays_run *run, size_t kind, struct array_piece piece,
+                           size_t count)
 {
     size_t bytes = sample_bytes(run->job->sample);
     while (count > 0) {
@@ -214,17 +221,18 @@ static enum status add_all(struct run *run, size_t kind, struct array_piece piec
     return STATUS_OK;
 }
 
-static enum status add_group(struct run *run, const struct arrays_group *group)
+static enum status add_group(struct device_arrays_run *run, const struct arrays_group *group)
 {
     enum arrays_sample sample = run->job->sample;
-    struct arrays_plan plan;
+    struct device_arrays_plan plan;
     bool many = group->count > 1, backwards = run->job->correlate && group->taps > 0;
     struct array_rows x = {group->x, (long long)group->frames, many ? group->x_step : 0, 1};
     struct array_rows h = {group->h, (long long)group->taps, many ? group->h_step : 0,
                            backwards ? -1 : 1};
     if (backwards)
         advance(&h.samples, (ptrdiff_t)group->taps - 1, sample_bytes(sample));
-    if (!arrays_plan_choose(group, sample, run->fused_most, &plan) || plan.chunks > ITEMS_MOST)
+    if (!device_arrays_plan_choose(group, sample, run->fused_most, &plan) ||
+        plan.chunks > ITEMS_MOST)
         return fail(CAUSE_UNSUPPORTED,
                     "cannot convolve %zu samples with %zu on a GPU: the shorter array is too long",
                     group->frames, group->taps);
@@ -257,7 +265,7 @@ static enum status add_group(struct run *run, const struct arrays_group *group)
 
 /* ---- calls ---- */
 
-static enum status run_groups(struct run *run)
+static enum status run_groups(struct device_arrays_run *run)
 {
     for (size_t k = 0; k < KINDS; k++)
         run->kinds[k].count = run->kinds[k].items = run->kinds[k].masks = 0;
@@ -269,38 +277,44 @@ static enum status run_groups(struct run *run)
     return STATUS_OK;
 }
 
-/* The power of the longest transform in one pass on the current device. */
-static unsigned find_fused_most(void)
+/* The power of the longest transform that a thread block of the current device holds. */
+static cudaError_t find_fused_most(unsigned *most)
 {
-    unsigned power = ARRAYS_POWER_LEAST;
-    int clusters = 0;
-    size_t most = fft_fused_most();
-    while ((size_t)2 << power <= most)
-        power++;
-    if (power == ARRAYS_POWER_BLOCK &&
-        gpu_attribute(cudaDevAttrClusterLaunch, &clusters) == cudaSuccess && clusters)
-        power = ARRAYS_POWER_CLUSTER;
-    return power;
+    static _Atomic unsigned kept[GPU_MOST];
+    int device;
+    CUDA_TRY(cudaGetDevice(&device));
+    *most = kept[device % GPU_MOST];
+    if (*most)
+        return cudaSuccess;
+    *most = ARRAYS_POWER_LEAST;
+    for (size_t points = fft_fused_most(); (size_t)2 << *most <= points; ++*most)
+        ;
+    kept[device % GPU_MOST] = *most;
+    return cudaSuccess;
 }
 
-static enum status begin(const struct arrays_job *job, struct run **result)
+static enum status begin(const struct arrays_job *job, struct device_arrays_run **result)
 {
-    if (!gpu_is_there())
-        return fail(CAUSE_NO_GPU, "cannot convolve arrays on a GPU: there is none");
-    struct run *run = malloc(sizeof *run);
+    unsigned fused_most;
+    cudaError_t error = find_fused_most(&fused_most);
+    if (error != cudaSuccess)
+        return gpu_is_there()
+                   ? gpu_failed(error, "convolve arrays")
+                   : fail(CAUSE_NO_GPU, "cannot convolve arrays on a GPU: there is none");
+    struct device_arrays_run *run = malloc(sizeof *run);
     if (!run)
         return fail_memory("arrays");
     run->job = job;
     run->counts = true;
     run->bytes = 0;
-    run->fused_most = find_fused_most();
+    run->fused_most = fused_most;
     *result = run;
     return STATUS_OK;
 }
 
 enum status arrays_scratch_device(const struct arrays_job *job, size_t *bytes)
 {
-    struct run *run = NULL;
+    struct device_arrays_run *run = NULL;
     TRY(begin(job, &run));
     enum status status = run_groups(run);
     *bytes = run->bytes;
@@ -308,13 +322,13 @@ enum status arrays_scratch_device(const struct arrays_job *job, size_t *bytes)
     return status;
 }
 
-static enum status convolve(struct run *run)
+static enum status convolve(struct device_arrays_run *run)
 {
     run->counts = false;
     return run_groups(run);
 }
 
-static enum status convolve_in_own(struct run *run)
+static enum status convolve_in_own(struct device_arrays_run *run)
 {
     void *scratch = NULL;
     TRY(run_groups(run));
@@ -332,7 +346,7 @@ static enum status convolve_in_own(struct run *run)
 enum status arrays_convolve_device(const struct arrays_job *job, void *stream, void *scratch,
                                    size_t scratch_bytes)
 {
-    struct run *run = NULL;
+    struct device_arrays_run *run = NULL;
     TRY(begin(job, &run));
     run->stream = stream;
     run->scratch = scratch;

@@ -11,33 +11,41 @@ extern "C" {
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-/* ---- samples ---- */
+/* ---- samples: S is double, float, or unsigned short for the bits of both kinds of halves ---- */
 
-template <typename real>
-__device__ __forceinline__ real read_sample(const void *samples, long long at, arrays_sample sample)
+template <typename S>
+__device__ __forceinline__ auto read_sample(const void *samples, long long at, arrays_sample sample)
 {
-    if constexpr (sizeof(real) == sizeof(double))
-        return __ldg(static_cast<const double *>(samples) + at);
-    else if (sample == ARRAYS_FLOAT16)
-        return __half2float(static_cast<const __half *>(samples)[at]);
-    else if (sample == ARRAYS_BFLOAT16)
-        return __bfloat162float(static_cast<const __nv_bfloat16 *>(samples)[at]);
+    S value = __ldg(static_cast<const S *>(samples) + at);
+    if constexpr (sizeof(S) == 2)
+        return sample == ARRAYS_BFLOAT16 ? __uint_as_float((unsigned)value << 16)
+                                         : __half2float(__ushort_as_half(value));
     else
-        return __ldg(static_cast<const float *>(samples) + at);
+        return value;
 }
 
-template <typename real>
+template <typename S, typename real>
 __device__ __forceinline__ void write_sample(void *samples, long long at, real value,
                                              arrays_sample sample)
 {
-    if constexpr (sizeof(real) == sizeof(double))
-        static_cast<double *>(samples)[at] = value;
-    else if (sample == ARRAYS_FLOAT16)
-        static_cast<__half *>(samples)[at] = __float2half_rn(value);
-    else if (sample == ARRAYS_BFLOAT16)
-        static_cast<__nv_bfloat16 *>(samples)[at] = __float2bfloat16_rn(value);
+    S *to = static_cast<S *>(samples) + at;
+    if constexpr (sizeof(S) == 2)
+        *to = sample == ARRAYS_BFLOAT16 ? __bfloat16_as_ushort(__float2bfloat16_rn(value))
+                                        : __half_as_ushort(__float2half_rn(value));
     else
-        __stcs(static_cast<float *>(samples) + at, value);
+        __stcs(to, value);
+}
+
+/* Calls visit(S()) for the S of the samples. */
+template <typename real, typename F>
+__device__ __forceinline__ void with_samples(arrays_sample sample, F visit)
+{
+    if constexpr (sizeof(real) == sizeof(double))
+        visit(real(0));
+    else if (sample == ARRAYS_FLOAT32)
+        visit(real(0));
+    else
+        visit((unsigned short)0);
 }
 
 /* ---- pieces ---- */
@@ -49,10 +57,12 @@ struct array_window {
     int stride;
     int from, end;
     arrays_sample sample;
-    template <typename real> __device__ __forceinline__ real frame(int i) const
+    template <typename S> __device__ __forceinline__ auto frame(int i) const
     {
-        return i >= from && i < end ? read_sample<real>(samples, at + (long long)i * stride, sample)
-                                    : real(0);
+        decltype(read_sample<S>(samples, at, sample)) value = 0;
+        if (i >= from && i < end)
+            value = read_sample<S>(samples, at + (long long)i * stride, sample);
+        return value;
     }
     /* Whether frames [0, count) are floats one after the other. */
     __device__ __forceinline__ bool is_plain(int count) const
@@ -82,11 +92,12 @@ struct array_item {
     int skip, count; /* outputs: frames [skip, skip + count) of the chunk */
     unsigned form;
     arrays_sample sample;
-    template <typename real> __device__ __forceinline__ void put(int frame, real value) const
+    template <typename S, typename real>
+    __device__ __forceinline__ void put(int frame, real value) const
     {
         int i = frame - skip;
         if ((unsigned)i < (unsigned)count)
-            write_sample(y, y_at + i, value, sample);
+            write_sample<S>(y, y_at + i, value, sample);
     }
 };
 

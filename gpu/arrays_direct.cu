@@ -1,11 +1,12 @@
 /* Convolves arrays with short masks. A thread slides a window of frames through registers: 64 sums
  * and products for eight loads. */
 extern "C" {
-#include "gpu/arrays_plan.h"
+#include "gpu/device_arrays_plan.h"
 }
 #include "gpu/arrays_device.cuh"
 
 static constexpr int OUTPUTS = 8, TILE = ARRAYS_DIRECT_TILE, TAPS = ARRAYS_DIRECT_TAPS;
+static constexpr int THREADS = TILE / OUTPUTS;
 
 /* Place in shared memory. Threads are 8 frames apart; the unused places give each another bank. */
 __device__ __forceinline__ int skewed(int frame)
@@ -28,17 +29,23 @@ __device__ __forceinline__ void add_taps(real (&sum)[OUTPUTS], const real (&near
 
 /* The window of an item begins TAPS frames before its first output. */
 template <typename real>
-__global__ void __launch_bounds__(TILE / OUTPUTS)
+__global__ void __launch_bounds__(THREADS)
     convolve_direct(const __grid_constant__ array_pieces pieces)
 {
     __shared__ real frames[TAPS + TILE + (TAPS + TILE) / OUTPUTS], taps[TAPS];
     const array_item item = item_of(pieces, blockIdx.x);
     const array_window mask = mask_of(pieces, item.form);
     int thread = (int)threadIdx.x;
-    for (int i = thread; i < TAPS + TILE; i += TILE / OUTPUTS)
-        frames[skewed(i)] = item.in.template frame<real>(i);
-    if (thread < TAPS)
-        taps[thread] = mask.template frame<real>(thread);
+    with_samples<real>(pieces.sample, [&](auto s) {
+#pragma unroll
+        for (int i = 0; i < OUTPUTS; i++)
+            frames[skewed(i * THREADS + thread)] =
+                item.in.template frame<decltype(s)>(i * THREADS + thread);
+        if (thread < TAPS) {
+            frames[skewed(TILE + thread)] = item.in.template frame<decltype(s)>(TILE + thread);
+            taps[thread] = mask.template frame<decltype(s)>(thread);
+        }
+    });
     __syncthreads();
 
     real sum[OUTPUTS] = {0}, near[OUTPUTS], far[OUTPUTS];
@@ -60,15 +67,18 @@ __global__ void __launch_bounds__(TILE / OUTPUTS)
     for (int o = 0; o < OUTPUTS; o++)
         frames[skewed(thread * OUTPUTS + o)] = sum[o];
     __syncthreads();
-    for (int i = thread; i < TILE; i += TILE / OUTPUTS)
-        item.put(i, frames[skewed(i)]);
+    with_samples<real>(pieces.sample, [&](auto s) {
+#pragma unroll
+        for (int i = 0; i < TILE; i += THREADS)
+            item.template put<decltype(s)>(i + thread, frames[skewed(i + thread)]);
+    });
 }
 
 cudaError_t arrays_direct(const struct array_pieces *pieces, cudaStream_t stream)
 {
     if (pieces->sample == ARRAYS_FLOAT64)
-        convolve_direct<double><<<pieces->items, TILE / OUTPUTS, 0, stream>>>(*pieces);
+        convolve_direct<double><<<pieces->items, THREADS, 0, stream>>>(*pieces);
     else
-        convolve_direct<float><<<pieces->items, TILE / OUTPUTS, 0, stream>>>(*pieces);
+        convolve_direct<float><<<pieces->items, THREADS, 0, stream>>>(*pieces);
     return cudaGetLastError();
 }

@@ -1,14 +1,12 @@
 /* Overlap-save of arrays in one pass over device memory, as in fft_fused.cu. A thread block
- * transforms a chunk (arrays_plan.h), multiplies it by its mask's spectrum, transforms it back and
+ * transforms a chunk (device_arrays_plan.h), multiplies it by its mask's spectrum, transforms it back and
  * writes its outputs. */
 #include "gpu/arrays_device.cuh"
 #include "gpu/fft_warp.cuh"
 
-/* v: points of the window, times `scale`, twisted. The window goes through shared memory unless its
- * frames are plain; a loop takes less code and fewer registers. */
+/* v: points of the window, times `scale`, twisted. */
 template <int N>
-__device__ __forceinline__ void load_points(float2 *v, const array_window &in, float scale,
-                                            float2 *shared)
+__device__ __forceinline__ void load_points(float2 *v, const array_window &in, float scale)
 {
     int thread = (int)threadIdx.x;
     if (in.is_plain(2 * N)) {
@@ -16,11 +14,12 @@ __device__ __forceinline__ void load_points(float2 *v, const array_window &in, f
         each_held<N>(
             [&](int i, int p) { v[i] = make_float2(__ldg(from + p), __ldg(from + N + p)); });
     } else {
-#pragma unroll 1
-        for (int p = thread; p < N; p += split_of<N>::THREADS)
-            shared[p] = make_float2(in.frame<float>(p), in.frame<float>(N + p));
-        each_held<N>([&](int i, int p) { v[i] = shared[thread + p]; });
-        __syncthreads();
+        with_samples<float>(in.sample, [&](auto s) {
+            each_held<N>([&](int i, int p) {
+                v[i] = make_float2(in.frame<decltype(s)>(thread + p),
+                                   in.frame<decltype(s)>(thread + N + p));
+            });
+        });
     }
     float2 base = unit((float)thread / (2 * N));
     twist<HELD>(v, make_float2(scale * base.x, scale * base.y), held_at<N>);
@@ -35,38 +34,12 @@ __global__ void __launch_bounds__(split_of<N>::THREADS)
     extern __shared__ float2 shared[];
     float2 v[HELD], *form = forms + (size_t)blockIdx.x * N;
     int thread = (int)threadIdx.x;
-    load_points<N>(v, mask_of(pieces, blockIdx.x), 1.0f / N, shared);
+    load_points<N>(v, mask_of(pieces, blockIdx.x), 1.0f / N);
     split<N>(v, shared, table, thread);
     warp_transform(v, shared + thread / 32 * WARP_PITCH, table, thread % 32);
 #pragma unroll
     for (int m = 0; m < HELD; m++)
         form[m * split_of<N>::THREADS + thread] = v[m];
-}
-
-/* Writes outputs. The parts of a point are exchanged. */
-template <int N>
-__device__ __forceinline__ void store_points(const float2 *v, const array_item &item,
-                                             float2 *shared)
-{
-    int thread = (int)threadIdx.x;
-    if (item.sample == ARRAYS_FLOAT32) {
-        float *out = static_cast<float *>(item.y) + item.y_at + (thread - item.skip);
-        int at = thread - item.skip;
-        each_held<N>([&](int i, int p) {
-            if ((unsigned)(at + p) < (unsigned)item.count)
-                __stcs(out + p, v[i].y);
-            if ((unsigned)(at + N + p) < (unsigned)item.count)
-                __stcs(out + N + p, v[i].x);
-        });
-    } else {
-        __syncthreads();
-        each_held<N>([&](int i, int p) { shared[thread + p] = v[i]; });
-#pragma unroll 1
-        for (int p = thread; p < N; p += split_of<N>::THREADS) {
-            item.put(p, shared[p].y);
-            item.put(N + p, shared[p].x);
-        }
-    }
 }
 
 template <int N>
@@ -79,7 +52,7 @@ __global__ void __launch_bounds__(split_of<N>::THREADS, split_of<N>::BLOCKS)
     const array_item item = item_of(pieces, blockIdx.x);
     const float2 *__restrict__ form = forms + (size_t)item.form * N + thread;
     float2 v[HELD];
-    load_points<N>(v, item.in, 1, shared);
+    load_points<N>(v, item.in, 1);
     split<N>(v, shared, table, thread);
     /* The transform back is a forward transform with real and imaginary parts exchanged. */
     int turn;
@@ -97,9 +70,13 @@ __global__ void __launch_bounds__(split_of<N>::THREADS, split_of<N>::BLOCKS)
         asm volatile("add.s32 %0, %0, 1;" : "+r"(turn));
     } while (turn < 2);
     join<N>(v, shared, table, thread);
-    twist<HELD>(v, unit((float)thread / (2 * N)),
-                held_at<N>); /* backwards, as parts are exchanged */
-    store_points<N>(v, item, shared);
+    twist<HELD>(v, unit((float)thread / (2 * N)), held_at<N>); /* back: parts are exchanged */
+    with_samples<float>(pieces.sample, [&](auto s) {
+        each_held<N>([&](int i, int p) {
+            item.template put<decltype(s)>(thread + p, v[i].y);
+            item.template put<decltype(s)>(thread + N + p, v[i].x);
+        });
+    });
 }
 
 template <int N> static cudaError_t allow_shared()

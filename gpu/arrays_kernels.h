@@ -1,4 +1,4 @@
-/* Launchers of the kernels that convolve arrays. See arrays_plan.h for what a chunk is. No launcher
+/* Launchers of the kernels that convolve arrays. See device_arrays_plan.h for what a chunk is. No launcher
  * synchronises or allocates. */
 #ifndef HALO_GPU_ARRAYS_KERNELS_H
 #define HALO_GPU_ARRAYS_KERNELS_H
@@ -20,7 +20,7 @@ struct array_piece {
     struct array_rows signal, mask;
     void *y;
     long long y_step, frames; /* outputs of a convolution */
-    long long origin;         /* as in struct arrays_plan, like the following three */
+    long long origin;         /* as in struct device_arrays_plan, like the following three */
     int hop, skip;
     unsigned chunks;
     unsigned first_item; /* number of the piece's first item */
@@ -46,14 +46,6 @@ cudaError_t arrays_fused_form(unsigned power, const struct array_pieces *pieces,
                               void *forms, cudaStream_t stream);
 cudaError_t arrays_fused_run(unsigned power, const struct array_pieces *pieces, const void *table,
                              const void *forms, cudaStream_t stream);
-
-/* The same for 2^15 to 2^17 points, on devices of compute capability 9.0 and later. The table is
- * that for 2^14 points. */
-cudaError_t arrays_cluster_prepare(unsigned power);
-cudaError_t arrays_cluster_form(unsigned power, const struct array_pieces *pieces,
-                                const void *table, void *forms, cudaStream_t stream);
-cudaError_t arrays_cluster_run(unsigned power, const struct array_pieces *pieces, const void *table,
-                               const void *forms, cudaStream_t stream);
 
 /* Longer transforms, in three passes. A form and the work of an item have 2^power points, float2
  * or double2. */

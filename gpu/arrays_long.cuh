@@ -1,5 +1,5 @@
 /* Convolution of arrays by transforms in three passes, as in fft_long.cu: columns, rows with the
- * product, columns. T is float2 or double2. Chunks and their points: arrays_plan.h. */
+ * product, columns. T is float2 or double2. Chunks and their points: device_arrays_plan.h. */
 #ifndef HALO_GPU_ARRAYS_LONG_CUH
 #define HALO_GPU_ARRAYS_LONG_CUH
 
@@ -53,9 +53,11 @@ __global__ void __launch_bounds__(columns<N1, C, T>::THREADS, columns<N1, C, T>:
             v[i] = {__ldg(from + (size_t)p * width), __ldg(from + fft + (size_t)p * width)};
         });
     } else {
-        each_point<N1, 0>(thread, [&](int i, int p) {
-            int n = p * width + column;
-            v[i] = {in.frame<real>(n), in.frame<real>(n + fft)};
+        with_samples<real>(in.sample, [&](auto s) {
+            each_point<N1, 0>(thread, [&](int i, int p) {
+                int n = p * width + column;
+                v[i] = {in.frame<decltype(s)>(n), in.frame<decltype(s)>(n + fft)};
+            });
         });
     }
     twist<POINTS>(v, unit((real)thread / (2 * N1)), held_in<N1>);
@@ -83,10 +85,12 @@ __global__ void __launch_bounds__(columns<N1, C, T>::THREADS, columns<N1, C, T>:
     transform<N1, stages<N1>() - 1, true, C>(v, shared + lane, table, thread);
     twist<POINTS, true>(v, unit((real)thread / (2 * N1)), held_in<N1>);
     const array_item item = item_of(pieces, first + blockIdx.y);
-    each_point<N1, 0>(thread, [&](int i, int p) {
-        int n = p * width + column;
-        item.put(n, v[i].x);
-        item.put(n + fft, v[i].y);
+    with_samples<real>(pieces.sample, [&](auto s) {
+        each_point<N1, 0>(thread, [&](int i, int p) {
+            int n = p * width + column;
+            item.template put<decltype(s)>(n, v[i].x);
+            item.template put<decltype(s)>(n + fft, v[i].y);
+        });
     });
 }
 

@@ -25,8 +25,8 @@ static const double FFT_COST = 0.06; /* factor of n log2 n */
 static const double FFT_COST_LONG = 0.16;
 static const double MULTIPLY_COST = 0.25; /* a number of a spectrum */
 
-enum status arrays_run_in_double(const struct arrays_job *job, const struct arrays_plan *plans,
-                                 struct workers *workers, bool shares_each, bool *are_left);
+/* ns; threads do not share shorter convolutions, since they wait for each other in each step. */
+static const double SHARED_COST = 300e3;
 
 static size_t divide_up(size_t a, size_t b)
 {
@@ -164,8 +164,11 @@ static enum status run(const struct arrays_job *job, const struct arrays_plan *p
     bool is_wide = job->sample == ARRAYS_FLOAT64;
     if (threads != 1)
         TRY(workers_create_for_later(threads, &all));
-    struct workers *workers = workers_worth(all, is_wide ? DOUBLE_COST * cost : cost);
-    bool shares_each = plans[job->group_count].before < ARRAYS_PER_THREAD * workers_count(workers);
+    size_t count = plans[job->group_count].before;
+    cost *= is_wide ? DOUBLE_COST : 1;
+    struct workers *workers = workers_worth(all, cost);
+    bool shares_each =
+        count < ARRAYS_PER_THREAD * workers_count(workers) && cost > SHARED_COST * (double)count;
     enum status status = is_wide ? arrays_run_in_double(job, plans, workers, shares_each, NULL)
                                  : run_in_single(job, plans, workers, shares_each);
     workers_destroy(all);

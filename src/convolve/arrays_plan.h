@@ -34,8 +34,12 @@ struct arrays_plan {
  * ones. NULL workers: the caller works alone. are_left: [convolution] in single precision, set for
  * those that are left for double precision (near_bound.h); in double precision, those to compute,
  * or NULL: all. Errors: memory. */
-#define arrays_run REAL(arrays_run)
 MUST_CHECK enum status arrays_run(const struct arrays_job *job, const struct arrays_plan *plans,
                                   struct workers *workers, bool shares_each, bool *are_left);
+MUST_CHECK enum status arrays_run_in_double(const struct arrays_job *job,
+                                            const struct arrays_plan *plans,
+                                            struct workers *workers, bool shares_each,
+                                            bool *are_left);
+#define arrays_run REAL(arrays_run)
 
 #endif

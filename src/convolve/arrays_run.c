@@ -8,9 +8,9 @@
 #include <string.h>
 
 enum {
-    PRODUCTS_MOST = 4,         /* products added in one pass */
-    TILE = 1 << 9,             /* numbers of spectra; a tile of all partitions stays cached */
-    SEGMENT_NUMBERS = 1 << 23, /* numbers of spectra that threads make before they go on */
+    PRODUCTS_MOST = 4, /* products added in one pass */
+    TILE = 1 << 9,     /* numbers of spectra; a tile of all partitions stays cached */
+    BLOCKS_SHARED = 4, /* blocks for each thread between two waits of all threads */
 };
 
 /* RMS of an output, relative to max|x| sum|h|; up to it, single precision keeps -124 dB. */
@@ -442,16 +442,14 @@ static void close_run(const struct run *run)
     free(run->ffts);
 }
 
-/* Blocks of the job's longest convolution that fit into the memory for shared spectra. */
-static size_t segment_of(const struct arrays_job *job, const struct arrays_plan *plans)
+/* Blocks that threads share at a time: some for each of them, at most all of a convolution. */
+static size_t segment_of(const struct arrays_job *job, const struct arrays_plan *plans,
+                         size_t threads)
 {
-    size_t longest = 1, blocks = 1;
-    for (size_t g = 0; g < job->group_count; g++) {
-        grow(&longest, fft_spectrum_floats(plans[g].fft));
+    size_t blocks = 1;
+    for (size_t g = 0; g < job->group_count; g++)
         grow(&blocks, plans[g].blocks);
-    }
-    size_t most = SEGMENT_NUMBERS / longest + 1;
-    return blocks < most ? blocks : most;
+    return blocks < BLOCKS_SHARED * threads ? blocks : BLOCKS_SHARED * threads;
 }
 
 enum status arrays_run(const struct arrays_job *job, const struct arrays_plan *plans,
@@ -461,7 +459,7 @@ enum status arrays_run(const struct arrays_job *job, const struct arrays_plan *p
     struct run run = {.job = job,
                       .plans = plans,
                       .ffts = calloc(job->group_count, sizeof(struct real_odd_fft *)),
-                      .segment = shares_each && workers ? segment_of(job, plans) : 1,
+                      .segment = shares_each && workers ? segment_of(job, plans, threads) : 1,
                       .lanes = calloc(threads, sizeof *run.lanes),
                       .spectra = calloc(threads, sizeof *run.spectra),
                       .lane_count = threads,

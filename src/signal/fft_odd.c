@@ -1,7 +1,12 @@
 /* Compiled for each precision. */
 #include "signal/fft_odd.h"
 
-#define LANES 8 /* SIMD lanes; also the number of points in a last block */
+/* SIMD lanes. Processors without AVX-512 are slow with vectors of more than 32 bytes. */
+#ifdef HALO_DOUBLE
+#define LANES 4
+#else
+#define LANES 8
+#endif
 
 #include "base/realtime.h"
 #include "base/simd.h"
@@ -22,10 +27,11 @@
 
 enum {
     POWERS = 3,
-    TILE = LANES * LANES, /* points of LANES last blocks */
-    NEAR = 1 << 12,       /* points of a block that stays in the cache from level to level */
-    PLACES = ODD_FFT_PARTS / LANES, /* vectors of a group's real parts */
-    FEW = 4,                        /* products that are computed at once for a place */
+    POINTS = 8,             /* points of a last block */
+    TILE = POINTS * POINTS, /* points of the last blocks that are computed at once */
+    NEAR = 1 << 12,         /* points of a block that stays in the cache from level to level */
+    PLACES = ODD_FFT_PARTS / POINTS, /* bins of a tile's last blocks in a group */
+    FEW = 4,                         /* products that are computed at once for a place */
 };
 
 /* Powers 1 to 3 of a block's s. A division needs one power less than it has parts. */
@@ -36,7 +42,7 @@ struct factor {
 struct real_odd_fft {
     size_t n;
     struct factor *factors; /* level by level, block by block */
-    real *turns;            /* [last block] LANES cosines of its points' angles, then the sines */
+    real *turns;            /* [last block] POINTS cosines of its points' angles, then the sines */
     bool is_kept;
     struct real_odd_fft *next; /* next of the transforms that are kept */
 };
@@ -70,7 +76,7 @@ static void free_fft(struct real_odd_fft *fft)
 /* How many parts a level divides each of `blocks` blocks into: four; the first perhaps 3 or 2. */
 HALO_REALTIME static size_t ways_of(const struct real_odd_fft *fft, size_t blocks)
 {
-    size_t left = fft->n / 2 / LANES / blocks;
+    size_t left = fft->n / 2 / POINTS / blocks;
     if (left % 3 == 0)
         return 3;
     while (left > 2)
@@ -82,7 +88,7 @@ HALO_REALTIME static size_t ways_of(const struct real_odd_fft *fft, size_t block
 static void divide_angles(double *angles, size_t blocks, size_t ways, struct factor *factors)
 {
     for (size_t b = blocks; b-- > 0;) {
-        double angle = angles[b] / (double)ways, re[LANES], im[LANES];
+        double angle = angles[b] / (double)ways, re[POINTS], im[POINTS];
         fill_powers(angle, re, im);
         for (size_t p = 0; p < POWERS; p++) {
             factors[b].re[p] = (real)re[p + 1];
@@ -95,7 +101,7 @@ static void divide_angles(double *angles, size_t blocks, size_t ways, struct fac
 
 static void fill_tables(struct real_odd_fft *fft, double *angles)
 {
-    size_t last = fft->n / 2 / LANES;
+    size_t last = fft->n / 2 / POINTS;
     struct factor *factors = fft->factors;
     angles[0] = 0.25;
     for (size_t blocks = 1, ways; blocks < last; blocks *= ways) {
@@ -104,11 +110,11 @@ static void fill_tables(struct real_odd_fft *fft, double *angles)
         factors += blocks;
     }
     for (size_t b = 0; b < last; b++) {
-        double re[LANES], im[LANES];
-        fill_powers(angles[b] / LANES, re, im);
-        for (size_t j = 0; j < LANES; j++) {
-            fft->turns[2 * b * LANES + j] = (real)re[j];
-            fft->turns[(2 * b + 1) * LANES + j] = (real)im[j];
+        double re[POINTS], im[POINTS];
+        fill_powers(angles[b] / POINTS, re, im);
+        for (size_t j = 0; j < POINTS; j++) {
+            fft->turns[2 * b * POINTS + j] = (real)re[j];
+            fft->turns[(2 * b + 1) * POINTS + j] = (real)im[j];
         }
     }
 }
@@ -117,10 +123,10 @@ static void fill_tables(struct real_odd_fft *fft, double *angles)
 static struct real_odd_fft *make(size_t n)
 {
     struct real_odd_fft *fft = calloc(1, sizeof *fft);
-    double *angles = calloc(n / 2 / LANES, sizeof *angles);
+    double *angles = calloc(n / 2 / POINTS, sizeof *angles);
     if (fft) {
         fft->n = n;
-        fft->factors = calloc(n / 2 / LANES, sizeof *fft->factors);
+        fft->factors = calloc(n / 2 / POINTS, sizeof *fft->factors);
         fft->turns = audio_alloc_unset(n);
     }
     if (angles && fft && fft->factors && fft->turns) {
@@ -296,35 +302,59 @@ HALO_REALTIME static void join(const struct level *level, real *samples)
         join_blocks(level, 4, samples);
 }
 
-/* Place of a vector of bins in a tile's groups. Imaginary parts are ODD_FFT_PARTS numbers later. */
+/* Place of bin k of a tile's last blocks. Imaginary parts are ODD_FFT_PARTS numbers later. */
 HALO_REALTIME static inline size_t place_of(size_t k)
 {
-    return k / PLACES * 2 * ODD_FFT_PARTS + k % PLACES * LANES;
+    return k / PLACES * 2 * ODD_FFT_PARTS + k % PLACES * POINTS;
 }
 
-/* Computes LANES last blocks at once: points [from, end). */
+/* Turns points j, j + 1, ... of LANES last blocks, the first of which begins at `at`. */
+HALO_REALTIME static inline __attribute__((always_inline)) void
+take_tile(const struct real_odd_fft *fft, const real *samples, size_t at, lanes re[LANES],
+          lanes im[LANES], size_t j)
+{
+    for (size_t k = 0; k < LANES; k++) {
+        size_t block = at + k * POINTS;
+        const lanes *x = (const lanes *)(samples + block + j);
+        const lanes *y = (const lanes *)(samples + fft->n / 2 + block + j);
+        const lanes *cosine = (const lanes *)(fft->turns + 2 * block + j);
+        const lanes *sine = (const lanes *)(fft->turns + 2 * block + POINTS + j);
+        re[k] = *x * *cosine - *y * *sine;
+        im[k] = *x * *sine + *y * *cosine;
+    }
+    transpose(re);
+    transpose(im);
+}
+
+HALO_REALTIME static inline __attribute__((always_inline)) void
+put_tile(const struct real_odd_fft *fft, real *samples, size_t at, lanes re[LANES], lanes im[LANES],
+         size_t j)
+{
+    transpose(re);
+    transpose(im);
+    for (size_t k = 0; k < LANES; k++) {
+        size_t block = at + k * POINTS;
+        const lanes *cosine = (const lanes *)(fft->turns + 2 * block + j);
+        const lanes *sine = (const lanes *)(fft->turns + 2 * block + POINTS + j);
+        *(lanes *)(samples + block + j) = re[k] * *cosine + im[k] * *sine;
+        *(lanes *)(samples + fft->n / 2 + block + j) = im[k] * *cosine - re[k] * *sine;
+    }
+}
+
+/* Computes the last blocks, LANES at once: points [from, end). */
 SIMD_CLONES
 HALO_REALTIME static void finish_tiles(const struct real_odd_fft *fft, size_t from, size_t end,
                                        const real *samples, real *spectrum)
 {
-    size_t n = fft->n;
-    const real *turns = fft->turns;
-    for (size_t at = from; at < end; at += TILE) {
-        lanes re[LANES], im[LANES];
-        for (size_t k = 0; k < LANES; k++) {
-            const lanes *x = (const lanes *)(samples + at + k * LANES);
-            const lanes *y = (const lanes *)(samples + n / 2 + at + k * LANES);
-            const lanes *t = (const lanes *)(turns + 2 * (at + k * LANES));
-            re[k] = *x * t[0] - *y * t[1];
-            im[k] = *x * t[1] + *y * t[0];
-        }
-        transpose(re);
-        transpose(im);
+    for (size_t at = from; at < end; at += LANES * POINTS) {
+        lanes re[POINTS], im[POINTS];
+        real *bins = spectrum + 2 * (at / TILE * TILE) + at % TILE / POINTS;
+        for (size_t j = 0; j < POINTS; j += LANES)
+            take_tile(fft, samples, at, re + j, im + j, j);
         transform_eight(re, im);
-        for (size_t k = 0; k < LANES; k++) {
-            real *bins = spectrum + 2 * at + place_of(k);
-            *(lanes *)bins = re[k];
-            *(lanes *)(bins + ODD_FFT_PARTS) = im[k];
+        for (size_t k = 0; k < POINTS; k++) {
+            *(lanes *)(bins + place_of(k)) = re[k];
+            *(lanes *)(bins + place_of(k) + ODD_FFT_PARTS) = im[k];
         }
     }
 }
@@ -334,23 +364,16 @@ SIMD_CLONES
 HALO_REALTIME static void begin_tiles(const struct real_odd_fft *fft, size_t from, size_t end,
                                       const real *spectrum, real *samples)
 {
-    size_t n = fft->n;
-    const real *turns = fft->turns;
-    for (size_t at = from; at < end; at += TILE) {
-        lanes re[LANES], im[LANES];
-        for (size_t k = 0; k < LANES; k++) {
-            const real *bins = spectrum + 2 * at + place_of(k);
-            re[k] = 2 * *(const lanes *)bins;
-            im[k] = 2 * *(const lanes *)(bins + ODD_FFT_PARTS);
+    for (size_t at = from; at < end; at += LANES * POINTS) {
+        lanes re[POINTS], im[POINTS];
+        const real *bins = spectrum + 2 * (at / TILE * TILE) + at % TILE / POINTS;
+        for (size_t k = 0; k < POINTS; k++) {
+            re[k] = 2 * *(const lanes *)(bins + place_of(k));
+            im[k] = 2 * *(const lanes *)(bins + place_of(k) + ODD_FFT_PARTS);
         }
         transform_eight(im, re);
-        transpose(re);
-        transpose(im);
-        for (size_t k = 0; k < LANES; k++) {
-            const lanes *t = (const lanes *)(turns + 2 * (at + k * LANES));
-            *(lanes *)(samples + at + k * LANES) = re[k] * t[0] + im[k] * t[1];
-            *(lanes *)(samples + n / 2 + at + k * LANES) = im[k] * t[0] - re[k] * t[1];
-        }
+        for (size_t j = 0; j < POINTS; j += LANES)
+            put_tile(fft, samples, at, re + j, im + j, j);
     }
 }
 
@@ -380,7 +403,7 @@ HALO_REALTIME static struct block_range parts_of(const struct block_range *part,
 
 HALO_REALTIME static bool is_last(const struct real_odd_fft *fft, const struct block_range *part)
 {
-    return part->blocks == fft->n / 2 / LANES;
+    return part->blocks == fft->n / 2 / POINTS;
 }
 
 /* Transforms forward. Blocks that exceed the cache are divided to the end one by one, smaller ones
@@ -389,7 +412,7 @@ HALO_REALTIME static void forward(const struct real_odd_fft *fft, const struct b
                                   const real *from, real *scratch, real *spectrum)
 {
     if (is_last(fft, part)) {
-        finish_tiles(fft, part->first * LANES, part->end * LANES, scratch, spectrum);
+        finish_tiles(fft, part->first * POINTS, part->end * POINTS, scratch, spectrum);
         return;
     }
     struct level level = level_of(fft, part);
@@ -406,7 +429,7 @@ HALO_REALTIME static void inverse(const struct real_odd_fft *fft, const struct b
                                   const real *spectrum, real *samples)
 {
     if (is_last(fft, part)) {
-        begin_tiles(fft, part->first * LANES, part->end * LANES, spectrum, samples);
+        begin_tiles(fft, part->first * POINTS, part->end * POINTS, spectrum, samples);
         return;
     }
     struct level level = level_of(fft, part);

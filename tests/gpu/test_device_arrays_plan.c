@@ -1,10 +1,10 @@
 /* Plans of convolutions of arrays: what the chunks' transforms would give, by sums. No GPU. */
-#include "gpu/arrays_plan.h"
+#include "gpu/device_arrays_plan.h"
 #include "suite.h"
 
 #include <math.h>
 
-enum { FUSED = ARRAYS_POWER_CLUSTER, ARRAY_MOST = 40000 };
+enum { FUSED = 14, ARRAY_MOST = 40000 };
 
 static double frames[ARRAY_MOST], taps[ARRAY_MOST];
 
@@ -34,7 +34,7 @@ static double wrapped(const double *signal, size_t signal_count, int64_t from, c
     return sum;
 }
 
-static void check_plan(const struct arrays_group *group, const struct arrays_plan *plan)
+static void check_plan(const struct arrays_group *group, const struct device_arrays_plan *plan)
 {
     const double *signal = plan->swapped ? taps : frames, *mask = plan->swapped ? frames : taps;
     size_t signal_count = plan->swapped ? group->taps : group->frames;
@@ -73,9 +73,9 @@ START_TEST(chunks_give_the_convolution)
             group.taps = 65 + group.taps % 3000;
         group.first = (size_t)rand() % 3 ? (size_t)rand() % (group.frames + group.taps) : 0;
         group.out_frames = 1 + (size_t)rand() % (group.frames + group.taps);
-        struct arrays_plan plan;
-        ck_assert(
-            arrays_plan_choose(&group, round % 2 ? ARRAYS_FLOAT32 : ARRAYS_FLOAT64, FUSED, &plan));
+        struct device_arrays_plan plan;
+        ck_assert(device_arrays_plan_choose(&group, round % 2 ? ARRAYS_FLOAT32 : ARRAYS_FLOAT64,
+                                            FUSED, &plan));
         if (plan.heard)
             check_plan(&group, &plan);
     }
@@ -86,10 +86,10 @@ START_TEST(outputs_beyond_the_convolution_are_silent)
     const struct arrays_group none = {.frames = 0, .taps = 10, .out_frames = 5, .count = 1};
     const struct arrays_group late = {
         .frames = 10, .taps = 10, .first = 17, .out_frames = 5, .count = 1};
-    struct arrays_plan plan;
-    ck_assert(arrays_plan_choose(&none, ARRAYS_FLOAT32, FUSED, &plan));
+    struct device_arrays_plan plan;
+    ck_assert(device_arrays_plan_choose(&none, ARRAYS_FLOAT32, FUSED, &plan));
     ck_assert_uint_eq(plan.heard, 0);
-    ck_assert(arrays_plan_choose(&late, ARRAYS_FLOAT32, FUSED, &plan));
+    ck_assert(device_arrays_plan_choose(&late, ARRAYS_FLOAT32, FUSED, &plan));
     ck_assert_uint_eq(plan.heard, 2);
     ck_assert_uint_eq(plan.power, 0);
 }
@@ -100,9 +100,9 @@ START_TEST(arrays_of_any_length_with_a_mask_that_fits)
                                  .taps = (size_t)1 << 24,
                                  .out_frames = (size_t)1 << 33,
                                  .count = 1};
-    struct arrays_plan plan;
-    ck_assert(arrays_plan_choose(&group, ARRAYS_FLOAT32, FUSED, &plan));
+    struct device_arrays_plan plan;
+    ck_assert(device_arrays_plan_choose(&group, ARRAYS_FLOAT32, FUSED, &plan));
     ck_assert_uint_gt(plan.chunks, 1);
     group.taps = (size_t)1 << 26;
-    ck_assert(!arrays_plan_choose(&group, ARRAYS_FLOAT32, FUSED, &plan));
+    ck_assert(!device_arrays_plan_choose(&group, ARRAYS_FLOAT32, FUSED, &plan));
 }

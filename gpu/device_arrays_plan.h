@@ -7,8 +7,8 @@
  * convolution fits needs no history (Nussbaumer, "Fast Fourier Transform and Convolution
  * Algorithms", 1982).
  */
-#ifndef HALO_GPU_ARRAYS_PLAN_H
-#define HALO_GPU_ARRAYS_PLAN_H
+#ifndef HALO_GPU_DEVICE_ARRAYS_PLAN_H
+#define HALO_GPU_DEVICE_ARRAYS_PLAN_H
 
 #include "convolve/arrays.h"
 
@@ -19,12 +19,10 @@ enum {
     ARRAYS_DIRECT_TILE = 2048, /* outputs of a thread block */
     ARRAYS_POWER_LEAST = 10,   /* shortest transform in single precision: 2^10 points */
     ARRAYS_POWER_LEAST_2 = 13, /* in double precision */
-    ARRAYS_POWER_BLOCK = 14,   /* longest transform of a thread block */
-    ARRAYS_POWER_CLUSTER = 17, /* longest transform of neighbouring blocks together */
     ARRAYS_POWER_MOST = 24,
 };
 
-struct arrays_plan {
+struct device_arrays_plan {
     bool swapped;   /* x is the mask and h the signal */
     unsigned power; /* transforms have 2^power points; 0: outputs are sums of products */
     uint64_t heard; /* outputs from y[0] on; the others are zero */
@@ -34,9 +32,9 @@ struct arrays_plan {
     int64_t origin; /* frame of the signal that is frame 0 of the first chunk */
 };
 
-/* The cheapest plan. `fused_most`: transforms of at most 2^fused_most points take one pass. False:
- * the arrays are too long. */
-bool arrays_plan_choose(const struct arrays_group *group, enum arrays_sample sample,
-                        unsigned fused_most, struct arrays_plan *plan);
+/* The cheapest plan. `fused_most`: a thread block can transform 2^fused_most points. False: the
+ * arrays are too long. */
+bool device_arrays_plan_choose(const struct arrays_group *group, enum arrays_sample sample,
+                               unsigned fused_most, struct device_arrays_plan *plan);
 
 #endif
