@@ -17,9 +17,9 @@ for name in $(cat README.md docs/*.md | grep -oE '[A-Za-z0-9_/.-]+\.(cuh?|[ch]|s
     echo "$files" | grep -q "/$name\$" || { echo "there is no $name" >&2; failed=1; }
 done
 # Names with an underscore, between backquotes; a suite is named by its file.
-words=$(find src gpu clap lv2 tests bench include cmake scripts examples CMakeLists.txt \
+words=$(find src gpu clap lv2 python tests bench include cmake scripts examples CMakeLists.txt \
     \( -name '*.md' -o -name '*.svg' \) -prune -o -type f -print | sed 's|.*/||; s|[.].*||'
-    find src gpu clap lv2 tests bench include cmake scripts examples CMakeLists.txt -type f \
+    find src gpu clap lv2 python tests bench include cmake scripts examples CMakeLists.txt -type f \
         -exec grep -hoE '\b[a-z][a-z0-9]*(_[a-z0-9]+)+\b' {} +)
 echo "$words" | sort -u >"$list"
 grep -ohE '`[^`]*`' README.md docs/*.md | grep -oE '\b[a-z][a-z0-9]*(_[a-z0-9]+)+\b' | sort -u |
