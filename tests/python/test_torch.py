@@ -177,6 +177,8 @@ class Sounds(torch.utils.data.Dataset):
         return len(self.x)
 
     def __getitem__(self, i):
+        if self.x.is_cuda:  # indexing would fail before
+            return operator(self.x, self.h)
         return operator(self.x[i], self.h)
 
 
