@@ -14,8 +14,8 @@ Mode = Literal["full", "same", "valid"]
 
 FLOAT32, FLOAT64, FLOAT16, BFLOAT16 = range(4)  # enum halo_sample
 SAMPLES = {numpy.dtype(name): sample for name, sample in (("f4", FLOAT32), ("f8", FLOAT64), ("f2", FLOAT16))}
-pack_arrays = struct.Struct("@NPNnPNnPNNnN").pack  # struct halo_arrays
-ARRAYS_SIZE = struct.calcsize("@NPNnPNnPNNnN")
+STRUCT = struct.Struct("@NPNnPNnPNNnN")  # struct halo_arrays
+pack_arrays, unpack_arrays, ARRAYS_SIZE = STRUCT.pack, STRUCT.unpack, STRUCT.size
 OPTIONS_FORMAT = "@Ni?N?PPN"  # struct halo_arrays_options
 OPTIONS_SIZE = struct.calcsize(OPTIONS_FORMAT)
 pack_options = struct.Struct(OPTIONS_FORMAT).pack

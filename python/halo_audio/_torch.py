@@ -60,10 +60,33 @@ def is_plain(x: Tensor, h: Tensor) -> bool:
 def run(x: Tensor, h: Tensor, correlate: bool, first: int, out: int, threads: int) -> Tensor:
     if x.is_cuda:
         _arrays.enter_cuda()
+        key = (x.shape, x.stride(), h.shape, h.stride(), x.dtype, x.device, correlate, first, out)
+        plan = plans.get(key)
+        if plan is not None:
+            return run_again(plan, x, h, correlate)
     x, h = contiguous(x), contiguous(h)
     groups, y = groups_of(x, h, first, out)
     if groups:
-        call(*groups, y, correlate, threads)
+        scratch = call(*groups, y, correlate, threads)
+        if x.is_cuda and groups[1] == 1 and key[1] == x.stride() and key[3] == h.stride():
+            if len(plans) >= PLANS_MOST:
+                plans.clear()
+            plans[key] = (y.shape, _arrays.unpack_arrays(groups[0]), y.data_ptr(), scratch)
+    return y
+
+
+PLANS_MOST = 1000
+# What calls on a GPU were that had one group: a small convolution takes less time than planning it.
+plans: dict[tuple, tuple] = {}
+
+
+def run_again(plan: tuple, x: Tensor, h: Tensor, correlate: bool) -> Tensor:
+    shape, group, y_before, scratch = plan
+    y = (x.new_empty if group[7] == y_before else x.new_zeros)(shape)
+    size, _, frames, x_step, _, taps, h_step, y_group, *rest = group
+    arrays = _arrays.pack_arrays(size, x.data_ptr(), frames, x_step, h.data_ptr(), taps, h_step,
+                                 y.data_ptr() + y_group - y_before, *rest)
+    call(arrays, 1, y, correlate, 0, scratch)
     return y
 
 
@@ -92,27 +115,30 @@ def contiguous(array: Tensor) -> Tensor:
     return array if array.stride(-1) == 1 or array.shape[-1] == 1 else array.contiguous()
 
 
-def call(arrays: bytes, groups: int, y: Tensor, correlate: bool, threads: int) -> None:
+def call(arrays: bytes, groups: int, y: Tensor, correlate: bool, threads: int, scratch: int = -1) -> int:
+    """Convolve. `scratch`: bytes that the call needs on a GPU; -1: unknown. Returns them."""
     sample, size = SAMPLES[y.dtype], _arrays.OPTIONS_SIZE
     if not y.is_cuda:
         threads = threads or torch.get_num_threads()
         _library.convolve(arrays, groups, _arrays.pack_options(size, sample, correlate, threads, False, 0, 0, 0))
-        return
+        return 0
     if y.device.index != torch.cuda.current_device():
         with torch.cuda.device(y.device):
-            return call_cuda(arrays, groups, y, sample, correlate)
-    call_cuda(arrays, groups, y, sample, correlate)
+            return call_cuda(arrays, groups, y, sample, correlate, scratch)
+    return call_cuda(arrays, groups, y, sample, correlate, scratch)
 
 
-def call_cuda(arrays: bytes, groups: int, y: Tensor, sample: int, correlate: bool) -> None:
+def call_cuda(arrays: bytes, groups: int, y: Tensor, sample: int, correlate: bool, scratch: int) -> int:
     stream = torch._C._cuda_getCurrentRawStream(y.device.index)
     size = _arrays.OPTIONS_SIZE
     options = _arrays.pack_options(size, sample, correlate, 0, True, stream, 0, 0)
-    needed = _library.scratch_bytes(arrays, groups, options)
-    if needed:
-        scratch = torch.empty(needed, dtype=torch.uint8, device=y.device)
-        options = _arrays.pack_options(size, sample, correlate, 0, True, stream, scratch.data_ptr(), needed)
+    if scratch < 0:
+        scratch = _library.scratch_bytes(arrays, groups, options)
+    if scratch:
+        memory = torch.empty(scratch, dtype=torch.uint8, device=y.device)
+        options = _arrays.pack_options(size, sample, correlate, 0, True, stream, memory.data_ptr(), scratch)
     _library.convolve(arrays, groups, options)
+    return scratch
 
 
 # ---- the operator ----
