@@ -1,6 +1,6 @@
 /* Overlap-save of arrays in one pass over device memory, as in fft_fused.cu. A thread block
- * transforms a chunk (device_arrays_plan.h), multiplies it by its mask's spectrum, transforms it back and
- * writes its outputs. */
+ * transforms a chunk (device_arrays_plan.h), multiplies it by its mask's spectrum, transforms it
+ * back and writes its outputs. */
 #include "gpu/arrays_device.cuh"
 #include "gpu/fft_warp.cuh"
 

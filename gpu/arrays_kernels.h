@@ -1,5 +1,5 @@
-/* Launchers of the kernels that convolve arrays. See device_arrays_plan.h for what a chunk is. No launcher
- * synchronises or allocates. */
+/* Launchers of the kernels that convolve arrays. device_arrays_plan.h says what a chunk is. No
+ * launcher synchronises or allocates. */
 #ifndef HALO_GPU_ARRAYS_KERNELS_H
 #define HALO_GPU_ARRAYS_KERNELS_H
 

@@ -1,5 +1,5 @@
-/* The shape of transforms in three passes over device memory (fft_long.cu, arrays_long.cuh): columns
- * of N1 points and rows of N2. T is float2 or double2. */
+/* The shape of transforms in three passes over device memory (fft_long.cu, arrays_long.cuh):
+ * columns of N1 points and rows of N2. T is float2 or double2. */
 #ifndef HALO_GPU_FFT_LONG_CUH
 #define HALO_GPU_FFT_LONG_CUH
 

@@ -294,7 +294,7 @@ static void compute_blocks(struct arrays_task *task, struct workers *workers)
     }
 }
 
-/* Whether rounding in single precision may exceed what is promised. The task's first lane is used. */
+/* Whether rounding in single precision may exceed what is promised. Uses the task's first lane. */
 static bool is_near(const struct arrays_task *task)
 {
     const struct arrays_plan *plan = task->plan;
