@@ -89,13 +89,15 @@ void plugin_channels_mute(struct plugin_channels *channels);
 
 /* ---- values that a plugin changes by itself ---- */
 
+struct plugin_edit {
+    size_t parameter;
+    double value;
+};
+
 /* Passes values of parameters from the main thread to the step, which may be the same thread. */
 struct plugin_edits {
     size_t size;
-    struct plugin_edit {
-        size_t parameter;
-        double value;
-    } *ring;
+    struct plugin_edit *ring;
     atomic_size_t added, taken;
 };
 

@@ -114,7 +114,8 @@ HALO_REALTIME static void collect_values(struct vst3_instance *instance, size_t 
         if (vst3_changes_add(&instance->changes, parameter->id, normal_of(parameter, value)) &&
             frames > 0) {
             parameter->sent = value;
-            atomic_store(&instance->sent_at, monotonic_ns());
+            if (value != parameter->told) /* no edit, which the controller knows */
+                atomic_store(&instance->sent_at, monotonic_ns());
         }
     }
 }
