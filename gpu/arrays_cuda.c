@@ -11,12 +11,14 @@
 
 enum {
     POWERS = ARRAYS_POWER_MOST - ARRAYS_POWER_LEAST + 1,
-    KINDS = POWERS + 1,    /* ways to convolve: sums of products; each length of transforms */
-    FORM_BYTES = 64 << 20, /* spectra of masks, unless one needs more */
-    WORK_BYTES = 32 << 20, /* of chunks at a time, likewise; less than the device's cache */
+    KINDS = POWERS + 1, /* ways to convolve: sums of products, and each length of transforms */
+    /* Spectra that are in scratch at a time, at least one. */
+    FORM_BYTES = 64 << 20,
+    /* Chunks that are in scratch at a time, at least one. They fit the device's cache. */
+    WORK_BYTES = 32 << 20,
 };
 
-static const uint64_t ITEMS_MOST = UINT64_C(1) << 30; /* of a launch */
+static const uint64_t ITEMS_MOST = UINT64_C(1) << 30; /* most items of a launch */
 
 /* A call. */
 struct device_arrays_run {
@@ -24,7 +26,7 @@ struct device_arrays_run {
     cudaStream_t stream;
     bool counts; /* true: nothing is launched, only `bytes` is found */
     char *scratch;
-    size_t bytes; /* of scratch: what there is, or what is needed */
+    size_t bytes; /* bytes of scratch: needed ones if `counts`, else those there are */
     unsigned fused_most;
     struct array_pieces kinds[KINDS];
 };

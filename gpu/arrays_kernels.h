@@ -20,11 +20,11 @@ struct array_piece {
     struct array_rows signal, mask;
     void *y;
     long long y_step, frames; /* outputs of a convolution */
-    long long origin;         /* as in struct device_arrays_plan, like the following three */
+    long long origin;         /* origin, hop, skip, chunks: see struct device_arrays_plan */
     int hop, skip;
     unsigned chunks;
     unsigned first_item; /* number of the piece's first item */
-    unsigned first_mask; /* likewise of the first mask that the piece transforms */
+    unsigned first_mask; /* number of the first mask that the piece transforms */
     unsigned form;       /* place of the first mask's spectrum */
 };
 

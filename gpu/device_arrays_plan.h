@@ -18,7 +18,7 @@ enum {
     ARRAYS_DIRECT_TAPS = 64,   /* the most taps that are multiplied one by one */
     ARRAYS_DIRECT_TILE = 2048, /* outputs of a thread block */
     ARRAYS_POWER_LEAST = 10,   /* shortest transform in single precision: 2^10 points */
-    ARRAYS_POWER_LEAST_2 = 13, /* in double precision */
+    ARRAYS_POWER_LEAST_2 = 13, /* shortest transform in double precision: 2^13 points */
     ARRAYS_POWER_MOST = 24,
 };
 

@@ -11,7 +11,7 @@ enum {
     FFT_MOST = 1 << 20,    /* points */
     FFT_CACHED = 1 << 18,  /* points; longer transforms leave the cache */
     DIRECT_HOP = 1 << 12,  /* frames */
-    ARRAYS_PER_THREAD = 2, /* with fewer, threads share each convolution */
+    ARRAYS_PER_THREAD = 2, /* least number for which threads take whole convolutions */
 };
 
 /* Costs in double precision, relative to those in single. Direct sums there are compensated. */
@@ -19,11 +19,11 @@ static const double DOUBLE_COST = 2;
 static const double DOUBLE_TAP_COST = 8;
 
 /* Estimated ns, with samples and memory that other threads use at the same time. */
-static const double TILE_COST = 30;  /* of FIR_TILE frames, beside that of the taps */
-static const double STEP_COST = 100; /* of a transform */
+static const double TILE_COST = 30;  /* cost of FIR_TILE frames without their taps */
+static const double STEP_COST = 100; /* fixed part of the cost of a transform */
 static const double FFT_COST = 0.06; /* factor of n log2 n */
 static const double FFT_COST_LONG = 0.16;
-static const double MULTIPLY_COST = 0.25; /* a number of a spectrum */
+static const double MULTIPLY_COST = 0.25; /* cost of a product of two numbers of spectra */
 
 /* ns; threads do not share shorter convolutions, since they wait for each other in each step. */
 static const double SHARED_COST = 300e3;
