@@ -50,26 +50,9 @@ __global__ void __launch_bounds__(split_of<N>::THREADS, split_of<N>::BLOCKS)
     extern __shared__ float2 shared[];
     int thread = (int)threadIdx.x;
     const array_item item = item_of(pieces, blockIdx.x);
-    const float2 *__restrict__ form = forms + (size_t)item.form * N + thread;
     float2 v[HELD];
     load_points<N>(v, item.in, 1);
-    split<N>(v, shared, table, thread);
-    /* The transform back is a forward transform with real and imaginary parts exchanged. */
-    int turn;
-    /* hides the value, so that the compiler keeps the loop over both transforms */
-    asm volatile("mov.u32 %0, 0;" : "=r"(turn));
-#pragma unroll 1
-    do {
-        warp_transform(v, shared + thread / 32 * WARP_PITCH, table, thread % 32);
-        if (turn == 0)
-#pragma unroll
-            for (int m = 0; m < HELD; m++) {
-                float2 product = v[m] * __ldg(form + m * split_of<N>::THREADS);
-                v[m] = make_float2(product.y, product.x);
-            }
-        asm volatile("add.s32 %0, %0, 1;" : "+r"(turn));
-    } while (turn < 2);
-    join<N>(v, shared, table, thread);
+    multiply_spectrum<N>(v, shared, table, forms + (size_t)item.form * N, thread);
     twist<HELD>(v, unit((float)thread / (2 * N)), held_at<N>); /* back: parts are exchanged */
     with_samples<float>(pieces.sample, [&](auto s) {
         each_held<N>([&](int i, int p) {

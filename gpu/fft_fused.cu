@@ -79,24 +79,7 @@ __device__ __forceinline__ void convolve_pair(const kernel_job &job, int history
         each_held<N>([&](int i, int p) { v[i] = shared[thread + p]; });
         __syncthreads();
     }
-    split<N>(v, shared, table, thread);
-    /* The transform back is a forward transform with real and imaginary parts exchanged. */
-    const float2 *__restrict__ form = reinterpret_cast<const float2 *>(job.mask) + thread;
-    int turn;
-    /* hides the value, so that the compiler keeps the loop over both transforms */
-    asm volatile("mov.u32 %0, 0;" : "=r"(turn));
-#pragma unroll 1
-    do {
-        warp_transform(v, shared + thread / 32 * WARP_PITCH, table, thread % 32);
-        if (turn == 0)
-#pragma unroll
-            for (int m = 0; m < HELD; m++) {
-                float2 product = v[m] * __ldg(form + m * at::THREADS);
-                v[m] = make_float2(product.y, product.x);
-            }
-        asm volatile("add.s32 %0, %0, 1;" : "+r"(turn));
-    } while (turn < 2);
-    join<N>(v, shared, table, thread);
+    multiply_spectrum<N>(v, shared, table, reinterpret_cast<const float2 *>(job.mask), thread);
     if (base + 2 * hop <= frames && !job.add) {
         float *out = job.out + base - history_frames + thread, *second = out + hop;
         store_rows<N>(v, out, second, thread, history_frames);

@@ -161,4 +161,31 @@ __device__ __forceinline__ void join(float2 *v, float2 *shared, const float2 *__
     }
 }
 
+/* Transforms the points, multiplies them by a spectrum in the warps' order, and transforms them back
+ * with real and imaginary parts exchanged: the transform back is a forward transform of exchanged
+ * parts. */
+template <int N>
+__device__ __forceinline__ void multiply_spectrum(float2 *v, float2 *shared,
+                                                  const float2 *__restrict__ table,
+                                                  const float2 *__restrict__ form, int thread)
+{
+    split<N>(v, shared, table, thread);
+    const float2 *__restrict__ own = form + thread;
+    int turn;
+    /* The compiler does not see the value, so that it keeps the loop over both transforms. */
+    asm volatile("mov.u32 %0, 0;" : "=r"(turn));
+#pragma unroll 1
+    do {
+        warp_transform(v, shared + thread / 32 * WARP_PITCH, table, thread % 32);
+        if (turn == 0)
+#pragma unroll
+            for (int m = 0; m < HELD; m++) {
+                float2 product = v[m] * __ldg(own + m * split_of<N>::THREADS);
+                v[m] = make_float2(product.y, product.x);
+            }
+        asm volatile("add.s32 %0, %0, 1;" : "+r"(turn));
+    } while (turn < 2);
+    join<N>(v, shared, table, thread);
+}
+
 #endif
