@@ -161,9 +161,9 @@ __device__ __forceinline__ void join(float2 *v, float2 *shared, const float2 *__
     }
 }
 
-/* Transforms the points, multiplies them by a spectrum in the warps' order, and transforms them back
- * with real and imaginary parts exchanged: the transform back is a forward transform of exchanged
- * parts. */
+/* Transforms the points, multiplies them by a spectrum in the warps' order, and transforms them
+ * back. The transform back is a forward transform with real and imaginary parts exchanged, and they
+ * stay exchanged. */
 template <int N>
 __device__ __forceinline__ void multiply_spectrum(float2 *v, float2 *shared,
                                                   const float2 *__restrict__ table,

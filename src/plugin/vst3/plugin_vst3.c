@@ -114,7 +114,7 @@ HALO_REALTIME static void collect_values(struct vst3_instance *instance, size_t 
         if (vst3_changes_add(&instance->changes, parameter->id, normal_of(parameter, value)) &&
             frames > 0) {
             parameter->sent = value;
-            if (value != parameter->told) /* no edit, which the controller knows */
+            if (value != parameter->told) /* the controller does not know it */
                 atomic_store(&instance->sent_at, monotonic_ns());
         }
     }

@@ -181,7 +181,7 @@ MUST_CHECK enum status vst3_state_load_file(const struct vst3_handle *handle,
 /* How the values of a control become normalized values: linear, or through pairs of both. */
 struct vst3_scale {
     double minimum, maximum; /* values of the control */
-    double steps;            /* between whole values; 0: none */
+    double steps;            /* number of steps; 0: any value is possible */
     size_t count;            /* pairs; 0: linear */
     double *values;          /* values of the pairs; they ascend, and `normals` do */
     double *normals;

@@ -208,7 +208,7 @@ HALO_REALTIME double vst3_scale_value(const struct vst3_scale *scale, double nor
     double range = scale->maximum - scale->minimum, part = fmax(0, fmin(1, normal));
     if (scale->count > 0)
         return through_pairs(scale->normals, scale->values, scale->count, normal);
-    if (scale->steps > 0) /* as VST3 rules */
+    if (scale->steps > 0) /* VST3 has a rule for steps */
         part = fmin(scale->steps, floor(part * (scale->steps + 1))) / scale->steps;
     return scale->minimum + part * range;
 }
